@@ -1,0 +1,49 @@
+package record
+
+import "time"
+
+// Item is a row of the durable queue: a decided text that waits for its target.
+type Item struct {
+	Record   Record
+	Target   string        // agent
+	Expires  time.Time     // when the item becomes expired/hold_for
+	Approval bool          // a person must approve before it is typed
+	Cooldown time.Duration // least time since the connection's last delivery; 0 for origin cli
+	Order    int64         // position: lower is older; set by the store
+}
+
+// Intent is the row that is on disk before the first key of a delivery and until its outcome is.
+type Intent struct {
+	ID      string // record
+	Attempt int
+	Server  string // tmux server identity, "pid:start"
+	Socket  string // how the server was reached
+	Pane    string // "%5"
+	PanePID int
+	Prev    string // the pane's marker when the gate saw it
+	Lines   int    // pieces to paste
+	Line    int    // pieces that are known to be pasted
+	Stage   Stage
+	Mark    string // where the target's own record stood before the first key (opaque to the store)
+}
+
+// Stage is how far a delivery is known to have come.
+type Stage string
+
+// The stages of an intent.
+const (
+	StageIntent  Stage = "intent"  // nothing sent yet, or not known
+	StagePasting Stage = "pasting" // Line pieces are in the pane
+	StagePasted  Stage = "pasted"  // all pieces are in the pane, no submit key yet
+	StageEntered Stage = "entered" // the submit key was sent
+)
+
+// Counter is the persistent state of one connection.
+type Counter struct {
+	Connection   string
+	Round        int        // deliveries since it was last armed
+	DisabledBy   DisabledBy // "" while it is on
+	LastDelivery time.Time  // wall clock of the last intent
+	LastTurn     string     // newest turn of the source that was decided or taken as the base line
+	LastID       string     // newest record
+}
