@@ -38,17 +38,11 @@ type Store interface {
 	// Requeue removes the intent, gives the round back, and leaves the item in the queue: provably no key was sent.
 	Requeue(ctx context.Context, rec *record.Record) error
 	// Intents lists what a crash left unfinished, with the items they belong to.
-	Intents(ctx context.Context) ([]Unfinished, error)
+	Intents(ctx context.Context) ([]record.Unfinished, error)
 	// Record reads one record.
 	Record(ctx context.Context, id string) (record.Record, error)
 	// Amend changes a final record (queued_by_target and typed upwards to delivered, unknown by a person's word).
 	Amend(ctx context.Context, rec *record.Record) error
-}
-
-// Unfinished is an intent without an outcome.
-type Unfinished struct {
-	Item   record.Item
-	Intent record.Intent
 }
 
 // Policy is asked before every attempt: cooldown, spacing, pause, approval. It is the route engine.

@@ -47,3 +47,18 @@ type Counter struct {
 	LastTurn     string     // newest turn of the source that was decided or taken as the base line
 	LastID       string     // newest record
 }
+
+// Unfinished is an intent without an outcome: a crash came between.
+type Unfinished struct {
+	Item   Item
+	Intent Intent
+}
+
+// Decided is what one decision writes, in one transaction.
+type Decided struct {
+	Record  *Record
+	Item    *Item                 // nil: nothing to deliver
+	Replace string                // id of a waiting record that this one supersedes, "" for none
+	Turn    string                // newest turn of the source for this connection, "" for none
+	Disable map[string]DisabledBy // connections that end with this decision
+}

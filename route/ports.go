@@ -56,7 +56,7 @@ type Event struct {
 type Store interface {
 	// Decide writes a new record, its queue row (nil if nothing is to be typed), the connection's newest turn, and
 	// changes of other counters (loops that end) in one transaction. False if this connection already decided this turn.
-	Decide(ctx context.Context, d Decided) (bool, error)
+	Decide(ctx context.Context, d record.Decided) (bool, error)
 	Counters(ctx context.Context) (map[string]record.Counter, error)
 	// SetCounter writes one counter (pause, resume, rearm, base line).
 	SetCounter(ctx context.Context, c record.Counter) error
@@ -66,15 +66,6 @@ type Store interface {
 	QueueLen(ctx context.Context, target string) (int, error)
 	// Ours reports whether a text is one that MadoHub has typed into this agent since a time.
 	Ours(ctx context.Context, agent, text string, since time.Time) (bool, error)
-}
-
-// Decided is what one decision writes.
-type Decided struct {
-	Record  *record.Record
-	Item    *record.Item                 // nil: nothing to deliver
-	Replace string                       // id of a waiting record that this one supersedes, "" for none
-	Turn    string                       // newest turn of the source for this connection, "" for none
-	Disable map[string]record.DisabledBy // connections that end with this decision
 }
 
 // Deliveries is the queue of texts.
