@@ -1,0 +1,88 @@
+# MadoHub. `make help` lists the targets; a fresh machine with Go needs nothing else.
+
+GO        ?= go
+PREFIX    ?= /usr/local
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS   := -s -w -X main.version=$(VERSION)
+BUILD     := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)'
+AGENTS    ?= $(CURDIR)/.cache/agents
+FUZZTIME  ?= 20s
+
+# Versions of the tools that check; they are built in the cache and are no dependencies of the module.
+GOFUMPT      := mvdan.cc/gofumpt@v0.12.0
+STATICCHECK  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+TOOLS        := $(CURDIR)/.cache/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build install test unit system race budgets check fmt format vet lint fuzz test-agents matrix bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## see two agents review each other, in a private tmux, without any key
+	@./scripts/demo.sh
+
+build: ## build bin/madohub and bin/madohubctl
+	$(BUILD) -o bin/ ./cmd/madohub ./cmd/madohubctl
+
+install: build ## install both into $(PREFIX)/bin
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 bin/madohub bin/madohubctl '$(DESTDIR)$(PREFIX)/bin/'
+
+test: tmux ## unit and system tests
+	$(GO) test ./...
+
+unit: ## the tests that need no tmux server
+	$(GO) test -short ./...
+
+system: tmux ## the tests that run real binaries on a private tmux server
+	$(GO) test -count=1 ./cmd/... ./daemon/... ./scripts/...
+
+race: tmux ## all tests with the race detector, in random order
+	$(GO) test -race -shuffle=on ./...
+
+budgets: ## sizes, documentation and import arrows
+	$(GO) test -count=1 ./scripts/checks
+
+check: format vet lint race budgets ## everything that must hold before a change goes in
+
+fmt: ## format the tree
+	$(GO) run $(GOFUMPT) -w .
+
+format: # fails and lists what gofumpt would change
+	@files=$$($(GO) run $(GOFUMPT) -l .) || exit 1; \
+	if [ -n "$$files" ]; then echo "gofumpt would change (make fmt):"; echo "$$files"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags agents ./scripts/realagents
+
+lint: $(TOOLS)/golangci-lint ## staticcheck and golangci-lint
+	$(GO) run $(STATICCHECK) ./...
+	$(TOOLS)/golangci-lint run
+
+$(TOOLS)/golangci-lint: Makefile
+	GOBIN=$(TOOLS) $(GO) install $(GOLANGCI)
+	@touch $@
+
+fuzz: ## fuzz every parser for $(FUZZTIME)
+	@set -e; for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | cut -c6-); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; done; done
+
+test-agents: build tmux ## real Claude Code against a model server on loopback
+	@if [ "$$SKIP_AGENTS" = 1 ]; then echo "test-agents: SKIPPED, because SKIP_AGENTS=1"; else ./scripts/test-agents.sh; fi
+
+matrix: build tmux ## everything of test-agents, many times (by hand)
+	MADOHUB_MATRIX=1 ./scripts/test-agents.sh
+
+bench: tmux ## measure what watching costs
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./scripts/bench/...
+
+.PHONY: tmux
+tmux:
+	@./scripts/need-tmux.sh
+
+clean: ## remove what was built
+	rm -rf bin dist
