@@ -41,6 +41,9 @@ type Store interface {
 	Intents(ctx context.Context) ([]record.Unfinished, error)
 	// Record reads one record.
 	Record(ctx context.Context, id string) (record.Record, error)
+	// Retry puts a record that a person settled back into the queue (resolve --retry): the record is held again and has a
+	// queue row. The round that it counted stays counted.
+	Retry(ctx context.Context, it record.Item) error
 	// Amend changes a final record (queued_by_target and typed upwards to delivered, unknown by a person's word).
 	Amend(ctx context.Context, rec *record.Record) error
 }
