@@ -61,4 +61,9 @@ type Decided struct {
 	Replace string                // id of a waiting record that this one supersedes, "" for none
 	Turn    string                // newest turn of the source for this connection, "" for none
 	Disable map[string]DisabledBy // connections that end with this decision
+
+	// Operation is the id that the asker gave a request, "" for none. If the same asker (Record.By) used it before for the
+	// same target and text, nothing is written, *Record becomes the earlier record, and Decide returns false; for another
+	// text it returns an error.
+	Operation string
 }
