@@ -54,6 +54,7 @@ type Snapshot struct {
 	Server Identity
 	Taken  time.Time // before the command was sent
 	Panes  []Pane
+	Linked []Pane // further places of panes in Panes that are linked into several sessions; Resolve looks there too
 }
 
 // Pane is one line of the list.
