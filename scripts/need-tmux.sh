@@ -6,7 +6,7 @@ command -v tmux >/dev/null 2>&1 && exit 0
 
 say() { printf 'need-tmux: %s\n' "$*" >&2; }
 
-root=()
+root=(env)
 if [ "$(id -u)" -ne 0 ]; then
   if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then root=(sudo -n); else root=(false); fi
 fi
@@ -19,9 +19,9 @@ try() { # try NAME COMMAND…: runs it quietly, shows its output only if it went
   printf '%s\n' "$out" | tail -n 15 >&2
 }
 
-if [ "${root[0]-}" != false ]; then
+if [ "${root[0]}" != false ]; then
   if command -v apt-get >/dev/null 2>&1; then
-    try apt-get env DEBIAN_FRONTEND=noninteractive "${root[@]}" sh -c 'apt-get update -q && apt-get install -y -q --no-install-recommends tmux'
+    try apt-get "${root[@]}" sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get update -q && apt-get install -y -q --no-install-recommends tmux'
   elif command -v apk >/dev/null 2>&1; then
     try apk "${root[@]}" apk add --no-cache tmux
   elif command -v dnf >/dev/null 2>&1; then
