@@ -2,7 +2,17 @@
 // problem. It knows no kinds, triggers or transforms by itself: their names are handed to Load.
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/madohub/madohub/config/strict"
+)
+
+// Problem is one thing that is wrong, or worth knowing, at one place of the file.
+type Problem = strict.Problem
+
+// Problems are all problems of one file, in the order of the file.
+type Problems = strict.Problems
 
 // Config is a whole, valid configuration with every default filled in.
 type Config struct {
@@ -19,6 +29,7 @@ type Config struct {
 	Envelope    bool
 	Notify      Notify
 	Log         Log
+	Warnings    Problems // what is allowed but should be known
 }
 
 // Tmux is one tmux server to watch.
