@@ -89,7 +89,7 @@ func (d *decoder) checkAgents(c *Config) {
 		}
 		d.checkPlace(a, at)
 		d.checkSocket(c, a)
-		if a.MultiLine && a.Kind != "shell" {
+		if a.MultiLine && a.Kind != "shell" && a.Kind != "" {
 			d.Add(d.At(&a.MultiLine), "multi_line is only for kind: shell", "other kinds take several lines as one prompt anyway")
 		}
 		if a.HasPane() && (a.Match == nil || *a.Match != Match{}) {

@@ -38,7 +38,7 @@ func (d *decoder) checkTrigger(x *Connection, at value) {
 		d.Add(d.Given(&x.Trigger, at), "trigger on-keyword needs a keyword", "such as keyword: 'DONE|FIXED'")
 	case x.Trigger == "on-keyword" && x.Keyword == "" && d.Blank(&x.Keyword):
 		d.Add(d.At(&x.Keyword), "the keyword is empty: it would match everything", "")
-	case x.Trigger != "on-keyword" && d.Has(&x.Keyword):
+	case x.Trigger != "on-keyword" && x.Trigger != "" && d.Has(&x.Keyword):
 		d.Add(d.At(&x.Keyword), fmt.Sprintf("keyword is only for trigger: on-keyword, the trigger is %s", x.Trigger), "")
 	}
 	if v, given := d.At(&x.Guard.StopKeyword), d.Has(&x.Guard.StopKeyword); given && x.Guard.StopKeyword != "" && strings.TrimSpace(x.Guard.StopKeyword) == "" {
@@ -58,7 +58,7 @@ func (d *decoder) checkTransform(c *Config, x *Connection, at value) {
 		} else {
 			x.Template = "{output}"
 		}
-	case "ai-routing":
+	case "ai-routing", "":
 	default:
 		if given {
 			d.Add(v, fmt.Sprintf("template is only for prompt-wrap and ai-routing, the transform is %s", x.Transform), "")

@@ -116,6 +116,7 @@ func (d *Decoder) Word(p *string, allowed ...string) func(Value) {
 }
 
 // Known reads a word that the program must know. What the contract names but this version lacks is said to be so.
+// An unknown word leaves an empty text.
 func (d *Decoder) Known(p *string, noun string, known, contract []string) func(Value) {
 	read := d.Text(p, 1000)
 	return func(v Value) {
@@ -127,7 +128,7 @@ func (d *Decoder) Known(p *string, noun string, known, contract []string) func(V
 			d.Add(v, fmt.Sprintf("%s %q is not supported by this version", noun, *p), "supported: "+strings.Join(known, ", "))
 		case *p != before:
 			d.Add(v, fmt.Sprintf("unknown %s %s", noun, Quote(*p)), DidYouMean(*p, known))
-			*p = before
+			*p = ""
 		}
 	}
 }
