@@ -14,6 +14,12 @@ type Problem = strict.Problem
 // Problems are all problems of one file, in the order of the file.
 type Problems = strict.Problems
 
+// ParseDuration reads a time with its unit, such as 500ms, 1h30m or 90d.
+func ParseDuration(s string) (time.Duration, error) { return strict.ParseDuration(s) }
+
+// Nearest is the candidate that somebody who wrote s most likely meant, "" if none is near.
+func Nearest(s string, candidates []string) string { return strict.Nearest(s, candidates) }
+
 // Config is a whole, valid configuration with every default filled in.
 type Config struct {
 	File        string

@@ -1,18 +1,26 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/madohub/madohub/config/strict"
 )
 
+// ErrNotFound says that there is no file to load.
+var ErrNotFound = errors.New("there is no configuration")
+
 // Load reads and checks a configuration file. If the file says something wrong the error is a Problems with everything
 // that is wrong; what is merely worth knowing is in Config.Warnings.
 func Load(path string, names Names) (*Config, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w at %s (\"madohubctl config init\" writes one to start from)", ErrNotFound, path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}

@@ -21,7 +21,7 @@ type Settings struct {
 	StateDir  string
 	Socket    string // control socket
 	LogLevel  string // debug, info, warn or error
-	LogFormat string // text, json, or auto: what suits where stderr goes
+	LogFormat string // text or json
 }
 
 // The names of settings: a flag is called like this with dashes, a variable like this in capitals after MADOHUB_.
@@ -33,8 +33,8 @@ const (
 	SettingLogFormat = "log_format"
 )
 
-// FindSettings finds the settings. flags holds those that were given on the command line, by setting name.
-func FindSettings(flags map[string]string) (Settings, error) {
+// LoadSettings finds the settings. flags holds those that were given on the command line, by setting name.
+func LoadSettings(flags map[string]string) (Settings, error) {
 	xdg.Reload()
 	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
 	v.SetEnvPrefix("MADOHUB")
@@ -43,7 +43,7 @@ func FindSettings(flags map[string]string) (Settings, error) {
 	v.SetDefault(SettingConfig, filepath.Join(baseDir("XDG_CONFIG_HOME", xdg.ConfigHome, ".config"), "madohub", "config.yaml"))
 	v.SetDefault(SettingStateDir, state)
 	v.SetDefault(SettingLogLevel, "info")
-	v.SetDefault(SettingLogFormat, "auto")
+	v.SetDefault(SettingLogFormat, "text")
 	for name, value := range flags {
 		if value != "" {
 			v.Set(name, value)
@@ -65,7 +65,7 @@ func FindSettings(flags map[string]string) (Settings, error) {
 func (s Settings) check() error {
 	// sun_path has 104 bytes with its NUL on macOS, 108 on Linux.
 	const longestSocket = 103
-	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"text", "json", "auto"}
+	levels, formats := []string{"debug", "info", "warn", "error"}, []string{"text", "json"}
 	switch {
 	case !slices.Contains(levels, s.LogLevel):
 		return fmt.Errorf("log level %s is not one of %s", strict.Quote(s.LogLevel), strings.Join(levels, ", "))
