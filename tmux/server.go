@@ -102,7 +102,9 @@ func parseClients(out, mark string) ([]Client, error) {
 
 // Sweep implements Conn. It deletes buffers with our prefix that are older than any running paste and that no paste
 // of this Conn is about to use.
-func (c *conn) Sweep(ctx context.Context) error {
+func (c *conn) Sweep(ctx context.Context) error { return c.sweep(ctx, time.Now()) }
+
+func (c *conn) sweep(ctx context.Context, now time.Time) error {
 	a, err := c.run(ctx, "list buffers", nil, "list-buffers", "-F", "#{buffer_created}\t#{buffer_name}")
 	if err != nil {
 		return err
@@ -111,7 +113,7 @@ func (c *conn) Sweep(ctx context.Context) error {
 		return c.failure("list buffers", a)
 	}
 	var script strings.Builder
-	for _, name := range c.staleBuffers(string(a.out), time.Now()) {
+	for _, name := range c.staleBuffers(string(a.out), now) {
 		script.WriteString("delete-buffer -b " + name + "\n")
 	}
 	if script.Len() == 0 {

@@ -147,14 +147,14 @@ func (g Guard) branches(act, marker string) (yes, no string) {
 
 // result reads what the command list printed.
 func (c *conn) result(what string, g Guard, a answer) (Result, error) {
-	line, _, _ := strings.Cut(string(a.out), "\n")
+	line := strings.TrimSuffix(string(a.out), "\n")
 	if line == saidDone && a.code == 0 {
 		return Result{Done: true}, nil
 	}
 	if rest, ok := strings.CutPrefix(line, saidRefused+"\t"); ok {
-		f := fields{rest: rest + "\t"}
+		f := fields{rest: rest}
 		why := g.refusal(&f)
-		marker := f.plain()
+		marker := f.rest // whole: a foreign one may hold anything, and must not pass for ours
 		if why == "" && marker != g.Marker {
 			why = fmt.Sprintf("the pane's marker is %.60q, not %q", marker, g.Marker)
 		}
@@ -211,8 +211,9 @@ func (c *conn) Marker(ctx context.Context, server Identity, pane string) (string
 	if a.code != 0 {
 		return "", c.failure("read marker", a)
 	}
-	f := fields{rest: strings.TrimSuffix(string(a.out), "\n") + "\t"}
-	now, id, marker := Identity{PID: f.num(), Start: int64(f.num())}, f.plain(), f.plain()
+	f := fields{rest: strings.TrimSuffix(string(a.out), "\n")}
+	now, id := Identity{PID: f.num(), Start: int64(f.num())}, f.plain()
+	marker := f.rest
 	switch {
 	case f.bad:
 		return "", fmt.Errorf("tmux read marker: unexpected answer %.60q", a.out)
