@@ -28,6 +28,7 @@ type Agent struct {
 	SessionID       string
 	Gone            bool
 	Shell           bool
+	Pane            string // names the pane across servers; "" if it is not known
 }
 
 // EventKind says what happened.
@@ -50,6 +51,7 @@ type Event struct {
 	Turn     agent.Turn
 	Prompt   agent.Prompt
 	Evidence string
+	Session  string // the agent's session when it happened; "": the session that Agents names now
 }
 
 // Store keeps decisions and counters. Every method is one transaction that is on disk when it returns.
@@ -58,10 +60,13 @@ type Store interface {
 	// changes of other counters (loops that end) in one transaction. False if this connection already decided this turn.
 	Decide(ctx context.Context, d record.Decided) (bool, error)
 	Counters(ctx context.Context) (map[string]record.Counter, error)
-	// SetCounter writes one counter (pause, resume, rearm, base line).
+	// SetCounter writes one counter (pause, resume, rearm, base line). A delivery may be counted between the reading and
+	// the writing of a counter: a Round other than 0 and LastDelivery are the store's own and are not taken from c.
 	SetCounter(ctx context.Context, c record.Counter) error
 	// Waiting is the queued item of a connection, if there is one that was not begun.
 	Waiting(ctx context.Context, connection string) (record.Item, bool, error)
+	// Record reads one record; an error if there is none.
+	Record(ctx context.Context, id string) (record.Record, error)
 	// QueueLen counts the items that wait for a target.
 	QueueLen(ctx context.Context, target string) (int, error)
 	// Ours reports whether a text is one that MadoHub has typed into this agent since a time.

@@ -1,0 +1,193 @@
+package route
+
+import (
+	"context"
+	"sync"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/madohub/madohub/config"
+	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/route/guard"
+	"github.com/madohub/madohub/route/trigger"
+)
+
+// Options are what an engine works with. Agents, Store and Deliveries are needed.
+type Options struct {
+	Agents     Agents
+	Store      Store
+	Deliveries Deliveries
+	Notify     func(record.Record) // told what a person should know; must not block; nil: nobody is
+	Log        *zap.Logger         // nil: none
+}
+
+// Engine decides. One goroutine a connection waits and decides, so that a slow decision delays no other connection; one
+// more looks for prompts of persons. New wires, Swap gives it rules, Run works.
+type Engine struct {
+	opt     Options
+	log     *zap.Logger
+	prompts *mailbox      // PromptTaken events that no delivery of ours explains
+	changed chan struct{} // takes one: Swap made workers that Run must start
+	sending sync.Mutex    // one send at a time: an operation is looked up and written as one step
+	setting sync.Mutex    // one change of counters at a time
+	chains  guard.Chains
+	pace    *guard.Pace
+
+	mu      sync.Mutex
+	rules   *Rules             // mu; what it points to is never changed
+	workers map[string]*worker // mu; by connection
+	fresh   []*worker          // mu; not started yet
+}
+
+// New makes an engine without rules: until Swap it does nothing.
+func New(opt Options) *Engine {
+	if opt.Log == nil {
+		opt.Log = zap.NewNop()
+	}
+	if opt.Notify == nil {
+		opt.Notify = func(record.Record) {}
+	}
+	return &Engine{
+		opt: opt, log: opt.Log, rules: &Rules{cfg: &config.Config{}}, workers: map[string]*worker{},
+		prompts: newMailbox(), changed: make(chan struct{}, 1), pace: guard.NewPace(),
+	}
+}
+
+// Run decides until ctx ends. A decision that was begun is finished.
+func (e *Engine) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { e.watchPrompts(ctx); return nil })
+	for {
+		e.mu.Lock()
+		fresh := e.fresh
+		e.fresh = nil
+		e.mu.Unlock()
+		for _, w := range fresh {
+			g.Go(func() error { w.run(ctx); return nil })
+		}
+		select {
+		case <-ctx.Done():
+			return g.Wait()
+		case <-e.changed:
+		}
+	}
+}
+
+// Swap puts new rules in force. A connection that did not change keeps its waiting firing; of one that changed or was
+// removed it is dropped. Counters belong to the name of a connection and stay. Queued texts are asked about again.
+func (e *Engine) Swap(rules *Rules) error {
+	e.mu.Lock()
+	old := e.rules
+	e.rules = rules
+	for name, w := range e.workers {
+		if c, ok := rules.rules[name]; ok && same(c, old.rules[name]) {
+			w.setDelay(rules.cfg.IdleDelay)
+			continue
+		}
+		if waits := w.end(); waits != "" {
+			e.log.Info("waiting firing dropped by a reload", zap.String("connection", name), zap.String("turn", waits))
+		}
+		delete(e.workers, name)
+	}
+	var err error
+	for _, name := range rules.order {
+		if e.workers[name] != nil {
+			continue
+		}
+		var t trigger.Trigger
+		if t, err = trigger.New(rules.rules[name].Trigger, rules.cfg.IdleDelay); err != nil {
+			break // not reached: Compile tried the same
+		}
+		w := newWorker(e, name, rules.rules[name].From, t)
+		e.workers[name] = w
+		e.fresh = append(e.fresh, w)
+	}
+	e.mu.Unlock()
+	select {
+	case e.changed <- struct{}{}:
+	default:
+	}
+	for target := range targets(old, rules) {
+		e.opt.Deliveries.Wake(target)
+	}
+	return err
+}
+
+// targets are all agents that old or new rules may type into.
+func targets(all ...*Rules) map[string]bool {
+	found := map[string]bool{}
+	for _, r := range all {
+		for _, c := range r.rules {
+			found[c.To] = true
+		}
+	}
+	return found
+}
+
+// Handle takes one event to the connections that it concerns. It does not wait for any decision.
+func (e *Engine) Handle(ev Event) {
+	if ev.Kind == PromptTaken {
+		if !e.chains.Taken(ev.Agent, ev.Prompt.Text) {
+			e.prompts.put(ev)
+		}
+		return
+	}
+	if ev.Session == "" {
+		if a, ok := e.opt.Agents.Agent(ev.Agent); ok {
+			ev.Session = a.SessionID
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.workers {
+		if w.from == ev.Agent {
+			w.box.put(ev)
+		}
+	}
+}
+
+// inForce are the rules of this moment.
+func (e *Engine) inForce() *Rules {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.rules
+}
+
+func (e *Engine) worker(name string) *worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.workers[name]
+}
+
+// mailbox keeps events for one goroutine. It is not bounded by a number, but Activity is merged and turns come at the pace
+// of agents.
+type mailbox struct {
+	wake   chan struct{} // takes one
+	mu     sync.Mutex
+	events []Event // mu
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+func (b *mailbox) put(ev Event) {
+	b.mu.Lock()
+	if n := len(b.events); n > 0 && ev.Kind == Activity && b.events[n-1].Kind == Activity {
+		b.events[n-1] = ev
+	} else {
+		b.events = append(b.events, ev)
+	}
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *mailbox) take() []Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events := b.events
+	b.events = nil
+	return events
+}

@@ -1,0 +1,87 @@
+package guard
+
+import (
+	"sync"
+	"time"
+
+	"github.com/madohub/madohub/record"
+)
+
+// maxLag is the longest way from a gate that said go to the intent of the same delivery. A wall clock that says more has
+// jumped.
+const maxLag = time.Minute
+
+// Pace remembers deliveries on the monotonic clock: within a run a wall clock that jumps can neither shorten a cooldown
+// nor make it last for hours. Across a restart only the stored wall clock is left; if it lies in the future, the whole
+// cooldown starts again now.
+type Pace struct {
+	mu   sync.Mutex
+	seen map[string]delivery  // mu; by connection
+	went map[string]time.Time // mu; by connection: when a gate last let a text of it go
+	sent map[string]sending   // mu; by target: the newest text without a connection that was let go
+}
+
+type delivery struct {
+	stored time.Time // as the counter has it
+	at     time.Time // the same moment on our monotonic clock
+}
+
+type sending struct {
+	id string
+	at time.Time
+}
+
+// NewPace makes an empty memory.
+func NewPace() *Pace {
+	return &Pace{seen: map[string]delivery{}, went: map[string]time.Time{}, sent: map[string]sending{}}
+}
+
+// Last is when a connection last delivered, zero if it never did.
+func (p *Pace) Last(c record.Counter, now time.Time) time.Time {
+	if c.LastDelivery.IsZero() {
+		return time.Time{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, known := p.seen[c.Connection]
+	if known && d.stored.Equal(c.LastDelivery) {
+		return d.at
+	}
+	d = delivery{stored: c.LastDelivery, at: now}
+	went, ours := p.went[c.Connection]
+	if ours {
+		if lag := c.LastDelivery.Sub(went.Round(0)); lag >= 0 && lag <= maxLag {
+			d.at = earlier(went.Add(lag), now)
+		}
+	} else if age := now.Round(0).Sub(c.LastDelivery); age > 0 {
+		d.at = now.Add(-age)
+	}
+	p.seen[c.Connection] = d
+	return d.at
+}
+
+// LastSend is the newest text without a connection that was let go to a target.
+func (p *Pace) LastSend(target string) (string, time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sent[target]
+	return s.id, s.at
+}
+
+// LetGo notes that a text may be typed now.
+func (p *Pace) LetGo(rec *record.Record, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rec.Connection != "" {
+		p.went[rec.Connection] = now
+		return
+	}
+	p.sent[rec.To] = sending{id: rec.ID, at: now}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
