@@ -17,7 +17,8 @@ import (
 
 // Daemon is a real madohub in a directory of its own.
 type Daemon struct {
-	Dir    string // configuration, state, socket, log of the process
+	Dir    string   // configuration, state, socket, log of the process
+	Env    []string // more for the daemon and its control command
 	bin    string // folder of the binaries
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
@@ -47,12 +48,12 @@ func (d *Daemon) Configure(config string) error {
 func (d *Daemon) ConfigFile() string { return filepath.Join(d.Dir, "config.yaml") }
 
 func (d *Daemon) env() []string {
-	return cleanEnv(
+	return append(cleanEnv(
 		"MADOHUB_CONFIG="+d.ConfigFile(), "MADOHUB_STATE_DIR="+filepath.Join(d.Dir, "state"),
 		"MADOHUB_SOCKET="+filepath.Join(d.Dir, "madohub.sock"), "LC_ALL=C.UTF-8", "NO_COLOR=1",
 		"XDG_CONFIG_HOME="+filepath.Join(d.Dir, "xdg"), "XDG_STATE_HOME="+filepath.Join(d.Dir, "xdg"),
 		"XDG_RUNTIME_DIR="+filepath.Join(d.Dir, "xdg"),
-	)
+	), d.Env...)
 }
 
 // LogFile is what the daemon wrote on its standard error.
