@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/madohub/madohub/record"
-	"github.com/madohub/madohub/scripts/rig"
 )
 
 // timeout bounds the whole show; it takes about half a minute.

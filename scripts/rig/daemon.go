@@ -19,7 +19,7 @@ import (
 type Daemon struct {
 	Dir    string   // configuration, state, socket, log of the process
 	Env    []string // more for the daemon and its control command
-	bin    string // folder of the binaries
+	bin    string   // folder of the binaries
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
 }
