@@ -38,6 +38,15 @@ func Show(c *Config) []byte {
 	return encode(doc)
 }
 
+// ShowValue is what Show writes as maps, lists and plain values, for other encodings.
+func ShowValue(c *Config) (any, error) {
+	var v any
+	if err := yaml.Unmarshal(Show(c), &v); err != nil {
+		return nil, fmt.Errorf("read the shown configuration: %w", err)
+	}
+	return v, nil
+}
+
 // ShowConnections writes connections as YAML that could stand in a configuration.
 func ShowConnections(conns []Connection) []byte {
 	return encode(mapping("connections", each(conns, showConnection)))

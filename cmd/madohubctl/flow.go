@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/madohub/madohub/config"
+	"github.com/madohub/madohub/route/flow"
+)
+
+func (c *ctl) flowCommand() *cli.Command {
+	return c.command(spec{
+		name: "flow", args: "list|show NAME", short: "built-in flows and what they expand to",
+		example: "madohubctl flow list\nmadohubctl flow show peer-review",
+		action:  func(cc *cli.Context) error { return noCommand("madohubctl flow", cc.Command.Subcommands) },
+		sub: []*cli.Command{
+			c.command(spec{parent: "flow", name: "list", short: "the built-in flows", example: "madohubctl flow list", action: c.flowList}),
+			c.command(spec{
+				parent: "flow", name: "show", args: "NAME", short: "the connections that a flow expands to, as YAML",
+				long: "NAME is a flow of your configuration, or a built-in one, which is then shown with agents of the names of its example. " +
+					"The YAML could stand in the configuration in the flow's place.",
+				example: "madohubctl flow show peer-review",
+				action:  c.flowShow,
+			}),
+		},
+	})
+}
+
+func (c *ctl) flowList(cc *cli.Context) error {
+	if _, err := arguments(cc, "", 0, 0); err != nil {
+		return err
+	}
+	type item struct {
+		Name  string   `json:"name"`
+		Doc   string   `json:"doc"`
+		Roles []string `json:"roles"`
+	}
+	items := []item{}
+	t := table{header: []string{"FLOW", "ROLES", "WHAT IT DOES"}}
+	for _, name := range flow.Names() {
+		f, _ := flow.Get(name)
+		items = append(items, item{f.Name, f.Doc, f.Roles})
+		t.add(f.Name, strings.Join(f.Roles, ", "), f.Doc)
+	}
+	if cc.Bool("json") {
+		return c.ui.json(items, false)
+	}
+	c.ui.table(t)
+	return nil
+}
+
+func (c *ctl) flowShow(cc *cli.Context) error {
+	args, err := arguments(cc, "NAME", 1, 1)
+	if err != nil {
+		return err
+	}
+	f, manual, err := findFlow(cc, args[0])
+	if err != nil {
+		return err
+	}
+	conns, err := flow.Expand(f)
+	if err != nil {
+		return err
+	}
+	if cc.Bool("json") {
+		return c.ui.json(connectionsJSON(conns), false)
+	}
+	for line := range strings.Lines(manual) {
+		c.ui.printf("# %s", line)
+	}
+	c.ui.printf("\n%s", cleanText(string(flow.YAML(conns))))
+	return nil
+}
+
+// findFlow finds a flow of the configuration by its name, else a built-in one.
+func findFlow(cc *cli.Context, name string) (f config.Flow, manual string, err error) {
+	kind, builtin := flow.Get(name)
+	known := flow.Names()
+	s, err := settings(cc)
+	if err != nil {
+		return f, "", err
+	}
+	cfg, err := config.Load(s.Config, names())
+	if err == nil {
+		for _, own := range cfg.Flows {
+			if own.Name == name {
+				k, _ := flow.Get(own.Flow)
+				return own, k.Manual, nil
+			}
+			known = append(known, own.Name)
+		}
+	}
+	if builtin {
+		return kind.Example, kind.Manual, nil
+	}
+	hint := "known: " + strings.Join(known, ", ")
+	if near := config.Nearest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return f, "", &usageError{fmt.Sprintf("there is no flow %q", name), hint}
+}
+
+// connectionJSON is a connection in the words of the configuration file.
+type connectionJSON struct {
+	Name      string    `json:"name"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Trigger   string    `json:"trigger"`
+	Keyword   string    `json:"keyword,omitempty"`
+	Transform string    `json:"transform"`
+	Template  string    `json:"template,omitempty"`
+	Dispatch  string    `json:"dispatch,omitempty"`
+	Enabled   bool      `json:"enabled"`
+	Guard     guardJSON `json:"guard"`
+}
+
+type guardJSON struct {
+	MaxRounds   int    `json:"max_rounds"`
+	Cooldown    string `json:"cooldown"`
+	StopKeyword string `json:"stop_keyword,omitempty"`
+	Rearm       string `json:"rearm"`
+}
+
+func connectionsJSON(conns []config.Connection) []connectionJSON {
+	out := make([]connectionJSON, len(conns))
+	for i, x := range conns {
+		out[i] = connectionJSON{x.Name, x.From, x.To, x.Trigger, x.Keyword, x.Transform, x.Template, x.Dispatch, x.Enabled,
+			guardJSON{x.Guard.MaxRounds, x.Guard.Cooldown.String(), x.Guard.StopKeyword, x.Guard.Rearm}}
+	}
+	return out
+}

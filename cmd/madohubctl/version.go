@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/madohub/madohub/api"
+)
+
+func (c *ctl) versionCommand() *cli.Command {
+	return c.command(spec{
+		name: "version", short: "versions of this program and of the daemon",
+		example: "madohubctl version", action: c.version,
+	})
+}
+
+func (c *ctl) version(cc *cli.Context) error {
+	if _, err := arguments(cc, "", 0, 0); err != nil {
+		return err
+	}
+	daemon := ""
+	a, err := client(cc)
+	if err != nil {
+		return err
+	}
+	s, err := a.Status(cc.Context)
+	switch {
+	case err == nil:
+		daemon = s.Daemon.Version
+	case !errors.Is(err, api.ErrNoDaemon):
+		c.ui.say("madohubctl: warning: the daemon doesn't tell its version: %s", clean(err.Error()))
+	}
+	if cc.Bool("json") {
+		return c.ui.json(map[string]string{
+			"madohubctl": ctlVersion(), "daemon": daemon, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		}, false)
+	}
+	c.ui.printf("madohubctl %s (%s, %s/%s)\n", ctlVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	switch daemon {
+	case "":
+		c.ui.printf("madohub    not running\n")
+	default:
+		c.ui.printf("madohub    %s\n", clean(daemon))
+	}
+	if daemon != "" && daemon != ctlVersion() {
+		c.ui.say("madohubctl: warning: the running daemon is another version: restart it")
+	}
+	return nil
+}
