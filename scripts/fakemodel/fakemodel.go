@@ -1,8 +1,8 @@
 // Package fakemodel is a model server for tests: it speaks the Anthropic Messages API (streamed and not, and
 // count_tokens) as far as Claude Code 2.1.197 and 2.1.332 use it, and needs no model.
 //
-// What it answers is chosen by the last marker of the form @@name:arg@@ in the newest prompt; without one, by the first
-// rule that matches it (see Rules); without one, "Short answer: OK.".
+// What it answers is chosen by the last marker of the form @@name:arg@@ in the newest prompt; without one, by
+// Options.Answer, for which Rules may be used; without one, "Short answer: OK.".
 //
 //	short:TEXT        one block TEXT                      think           thinking, then text
 //	echo:TEXT         the prompt without its marker       multi           two text blocks
@@ -27,8 +27,8 @@ import (
 
 // Options configure a server.
 type Options struct {
-	Log   io.Writer // one JSON object a request; nil: none
-	Rules Rules
+	Log    io.Writer                             // one JSON object a request; nil: none
+	Answer func(prompts []string) (string, bool) // answers prompts without a marker, the newest is last; nil: none
 }
 
 // Server answers as an Anthropic server would. It is an http.Handler.

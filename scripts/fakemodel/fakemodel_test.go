@@ -57,7 +57,7 @@ func TestAnswersByMarker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(New(Options{Rules: loaded}))
+	srv := httptest.NewServer(New(Options{Answer: loaded.Answer}))
 	defer srv.Close()
 	for name, c := range map[string]struct {
 		body object

@@ -42,7 +42,10 @@ func (s *Server) plan(r *apiRequest) *plan {
 	}
 	all := marker.FindAllStringSubmatch(p.prompt, -1)
 	if len(all) == 0 {
-		if text, ok := s.opt.Rules.answer(prompts); ok {
+		if s.opt.Answer == nil {
+			return p
+		}
+		if text, ok := s.opt.Answer(prompts); ok {
 			p.name, p.texts = "rule", []string{text}
 		}
 		return p

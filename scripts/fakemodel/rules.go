@@ -42,9 +42,9 @@ func LoadRules(file string) (Rules, error) {
 	return rules, nil
 }
 
-// answer finds the answer for the last of the prompts. It counts the earlier ones that the rule matched, so it needs no
+// Answer finds the answer for the last of the prompts. It counts the earlier ones that the rule matched, so it needs no
 // memory of its own: a conversation that is resumed goes on where it stood.
-func (rules Rules) answer(prompts []string) (string, bool) {
+func (rules Rules) Answer(prompts []string) (string, bool) {
 	if len(prompts) == 0 {
 		return "", false
 	}

@@ -32,12 +32,14 @@ func main() {
 	}
 }
 
-func serve(addr, log, rules string) (err error) {
+func serve(addr, log, rules string) error {
 	var opt fakemodel.Options
 	if rules != "" {
-		if opt.Rules, err = fakemodel.LoadRules(rules); err != nil {
+		loaded, err := fakemodel.LoadRules(rules)
+		if err != nil {
 			return err
 		}
+		opt.Answer = loaded.Answer
 	}
 	if log != "" {
 		f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

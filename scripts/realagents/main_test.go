@@ -1,0 +1,62 @@
+//go:build agents
+
+package realagents
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// results is the table that is printed at the end.
+var results struct {
+	sync.Mutex
+	rows []row
+}
+
+type row struct {
+	test, what, got string
+	ok              bool
+	took            time.Duration
+}
+
+// note adds a line to the table, and fails the test unless ok.
+func note(t *testing.T, what string, ok bool, began time.Time, format string, args ...any) {
+	t.Helper()
+	got := fmt.Sprintf(format, args...)
+	results.Lock()
+	results.rows = append(results.rows, row{t.Name(), what, got, ok, time.Since(began)})
+	results.Unlock()
+	if !ok {
+		t.Errorf("%s: %s", what, got)
+	}
+}
+
+func TestMain(m *testing.M) {
+	began := time.Now()
+	code := m.Run()
+	results.Lock()
+	defer results.Unlock()
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "\nTEST\tCASE\tOK\tSECONDS\tWHAT HAPPENED")
+	for _, r := range results.rows {
+		ok := "ok"
+		if !r.ok {
+			ok = "FAIL"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.90s\n", r.test, r.what, ok, r.took.Seconds(), r.got)
+	}
+	w.Flush()
+	fmt.Printf("%d cases with real agents in %.0f s\n", len(results.rows), time.Since(began).Seconds())
+	if len(results.rows) == 0 && code == 0 {
+		fmt.Println("nothing ran: that is a failure")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// matrix reports whether everything is to run, many times.
+func matrix() bool { return os.Getenv("MADOHUB_MATRIX") == "1" }
