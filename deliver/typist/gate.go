@@ -1,0 +1,75 @@
+package typist
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/session"
+	"github.com/madohub/madohub/tmux"
+)
+
+// Gate says whether a target may take a key now, as far as its pane, its process and its records tell. The zero End lets it.
+func Gate(v session.View) End {
+	held := func(r record.Reason, detail string) End {
+		if detail == "" {
+			detail = v.Problem
+		}
+		return End{Outcome: record.Held, Reason: r, Detail: detail}
+	}
+	switch {
+	case v.Gone:
+		return End{Outcome: record.Blocked, Reason: record.TargetGone, Detail: first(v.Problem, "its pane or its agent has ended")}
+	case v.Hold != "":
+		return held(v.Hold, "")
+	case v.Pane.Mode > 0:
+		return held(record.CopyMode, "")
+	case v.Pane.InputOff:
+		return held(record.InputOff, "")
+	case v.Pane.Synchronized:
+		return held(record.Synchronized, "")
+	}
+	switch v.State {
+	case record.StateIdle:
+		return End{}
+	case record.StateBusy:
+		return held(record.TargetBusy, "")
+	case record.StateDialog:
+		return held(record.TargetDialog, "")
+	case record.StateStarting:
+		return held(record.TargetStarting, "")
+	case record.StateLimited:
+		return held(record.TargetLimited, "")
+	case record.StateSuspended:
+		return held(record.Suspended, "")
+	}
+	return held(record.StateIsUnknown, "")
+}
+
+// CheckBox says whether an input box, as far as it can be read, is free for a new text.
+func CheckBox(v session.View, typ Typing) End {
+	switch {
+	case Boxless(v, typ):
+		return End{}
+	case !v.Box.Found:
+		return End{Outcome: record.Held, Reason: record.StateIsUnknown, Detail: "its input box is not on the screen"}
+	case v.Box.Overlay:
+		return End{Outcome: record.Held, Reason: record.TargetDialog, Detail: "something covers its input box"}
+	case blank(v.Box):
+		return End{}
+	}
+	return End{Outcome: record.Held, Reason: record.TargetDraft}
+}
+
+// Boxless reports whether the input of a target can be told only from where its cursor stands.
+func Boxless(v session.View, typ Typing) bool { return !v.Box.Found && (v.Shell || typ.Boxless) }
+
+// BeforeCursor reads what stands on a pane's screen before its cursor, without blanks: all of it, and the cursor's own row.
+func BeforeCursor(ctx context.Context, conn tmux.Conn, v session.View) (all, row string, err error) {
+	shots, err := conn.Capture(ctx, []string{v.Pane.ID}, tmux.CaptureOptions{})
+	if err != nil {
+		return "", "", fmt.Errorf("read the screen of pane %s: %w", v.Pane.ID, err)
+	}
+	all, row = typedUpTo(shots[v.Pane.ID].Lines, v)
+	return all, row, nil
+}

@@ -1,0 +1,164 @@
+package typist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/tmux"
+)
+
+const (
+	// serverWait is how long a tmux server that does not answer is waited for before the delivery is given up as unknown.
+	// A stopped server runs what its clients sent before once it goes on (tmux 3.3a, 2026-11-30).
+	serverWait = 2 * time.Minute
+	// stopWait is how long a wait may go on after the daemon was told to stop.
+	stopWait = 3 * time.Second
+	// lookEvery is how often the target is looked at again while many lines are typed.
+	lookEvery = time.Second
+	// maxTries bounds the commands for one piece.
+	maxTries = 6
+)
+
+// typeFrom pastes the pieces after the first done ones.
+func (j *Job) typeFrom(ctx context.Context, done int) (End, bool) {
+	looked := time.Now()
+	for k := done + 1; k <= len(j.pieces); k++ {
+		if k > done+1 {
+			pause(ctx, between(j.Typing.LineDelayMin, j.Typing.LineDelayMax))
+		}
+		if k > 1 && time.Since(looked) >= lookEvery && !Boxless(j.View, j.Typing) {
+			if _, e, ok := j.settle(ctx, k-1); !ok {
+				return e, false
+			}
+			looked = time.Now()
+		}
+		if e, ok := j.paste(ctx, k); !ok {
+			return e, false
+		}
+		if k == 1 && k < len(j.pieces) {
+			j.advance(ctx, record.StagePasting)
+		}
+	}
+	j.advance(ctx, record.StagePasted)
+	j.Step("pasted", fmt.Sprintf("%d pieces", len(j.pieces)))
+	return End{}, true
+}
+
+// advance notes a stage. If the disk is full the pane's own marker still tells how far it came.
+func (j *Job) advance(ctx context.Context, stage record.Stage) {
+	j.Intent.Stage = stage
+	j.Advance(context.WithoutCancel(ctx), j.Intent)
+}
+
+// paste types the k-th piece. A command that failed or took too long is never just repeated: the pane's marker says whether
+// it was done, and the repetition has the same guard, so that tmux does at most one of them.
+func (j *Job) paste(ctx context.Context, k int) (End, bool) {
+	p := tmux.Paste{
+		Guard: j.guard(j.marker(k-1), nil), Text: j.piece(k), Marker: j.marker(k),
+		Buffer: fmt.Sprintf("madohub-%s-%d-%d", dashes(j.Intent.ID), j.Intent.Attempt, k),
+	}
+	if k == 1 {
+		p.Guard.Cursor = &tmux.Cursor{X: j.View.Pane.CursorX, Y: j.View.Pane.CursorY}
+	}
+	for try := 1; ; try++ {
+		res, err := j.Conn.Paste(context.WithoutCancel(ctx), p)
+		if err == nil && res.Done {
+			j.Intent.Line = k
+			return End{}, true
+		}
+		j.logWhy("piece was not typed", err, res.Why)
+		if k == 1 && try == 1 && errors.Is(err, tmux.ErrNoServer) {
+			return End{Requeue: true, Reason: record.ServerUnreachable, Detail: err.Error()}, false // it never came to a server
+		}
+		now := res.Marker
+		if err != nil {
+			var e End
+			var ok bool
+			if now, e, ok = j.ask(ctx); !ok {
+				return e, false
+			}
+		}
+		if now == p.Marker {
+			j.Intent.Line = k
+			return End{}, true
+		}
+		if e, ok := j.again(ctx, k, try, now, res.Why, err); !ok {
+			return e, false
+		}
+	}
+}
+
+// again says whether the k-th piece, which is provably not in the pane, may be tried once more.
+func (j *Job) again(ctx context.Context, k, try int, now, why string, err error) (End, bool) {
+	switch {
+	case err == nil && k == 1:
+		return End{Requeue: true, Reason: record.TargetDraft, Detail: "the pane changed in the moment of typing: " + why}, false
+	case now != j.marker(k-1) && k == 1:
+		return End{Requeue: true, Reason: record.TargetBusy, Detail: "another delivery typed into the pane"}, false
+	case now != j.marker(k-1):
+		return j.stopped(k-1, record.NotSubmitted, first(why, "another delivery typed into the pane")), false
+	case try >= maxTries && k == 1:
+		return End{Requeue: true, Reason: record.ServerUnreachable, Detail: "tmux does not take the text: " + errText(err)}, false
+	case try >= maxTries:
+		return j.stopped(k-1, record.NotSubmitted, first(why, errText(err))), false
+	case err != nil:
+		pause(ctx, 100*time.Millisecond<<try)
+		return End{}, true
+	case Boxless(j.View, j.Typing):
+		return j.stopped(k-1, record.NotSubmitted, "the pane changed while lines were typed: "+why), false
+	}
+	// Refused with our own marker in place: a mode, input off, or the process. Go on only once it is provably safe.
+	_, e, ok := j.settle(ctx, k-1)
+	return e, ok
+}
+
+// piece is the text of the k-th paste, with line ends as the kind wants them.
+func (j *Job) piece(k int) string {
+	s := j.pieces[k-1]
+	if nl := j.Typing.Newline; nl != "" && nl != "\n" {
+		s = strings.ReplaceAll(s, "\n", nl)
+	}
+	return s
+}
+
+// ask reads the pane's marker and waits for a server that does not answer. If it can't be known, the end says so.
+func (j *Job) ask(ctx context.Context) (string, End, bool) {
+	wctx := context.WithoutCancel(ctx)
+	start, gone := time.Now(), 0
+	var stop time.Time
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		m, err := j.Conn.Marker(wctx, j.View.Server, j.Intent.Pane)
+		if err == nil {
+			return m, End{}, true
+		}
+		if errors.Is(err, tmux.ErrNoServer) {
+			gone++
+		}
+		switch {
+		case gone >= 5, time.Since(start) > serverWait, j.otherServer(wctx):
+			return "", j.lost(ctx, record.ServerLost, fmt.Sprintf("the tmux server was lost while it was typed: %v", err)), false
+		case errors.Is(err, tmux.ErrNoPane):
+			return "", j.lost(ctx, record.Crash, "the pane ended while it was typed"), false
+		}
+		if ctx.Err() != nil && stop.IsZero() {
+			stop = time.Now()
+		}
+		if !stop.IsZero() && time.Since(stop) > stopWait {
+			return "", End{Leave: true}, false
+		}
+		rest(wait)
+	}
+}
+
+// otherServer reports whether another tmux server answers at the socket now: ours has ended, and its panes with it.
+func (j *Job) otherServer(ctx context.Context) bool {
+	snap, err := j.Conn.List(ctx)
+	return err == nil && Identity(snap.Server) != j.Intent.Server
+}
+
+// dashes makes a record's id part of a buffer name.
+func dashes(id string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(id) }

@@ -1,0 +1,246 @@
+package typist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/session"
+	"github.com/madohub/madohub/tmux"
+)
+
+const (
+	// boxWait is how long an input box may show something else than our text before it counts: a long paste is drawn late.
+	boxWait = 5 * time.Second
+	// boxPoll is how often it is looked at meanwhile, unsafePoll how often a target that is not safe is.
+	boxPoll    = 150 * time.Millisecond
+	unsafePoll = 500 * time.Millisecond
+	// secondAfter is the least time before a second submit key. A first one that works shows within 0.35 s
+	// (Claude Code 2.1.332, Codex 0.171.0, 2026-11-30).
+	secondAfter = 1500 * time.Millisecond
+	// maxPresses bounds how often a submit key that tmux refuses is tried again after a fresh look.
+	maxPresses = 10
+)
+
+// enter presses the submit key once the target is safe and holds exactly our text.
+func (j *Job) enter(ctx context.Context) (End, bool) {
+	rest(j.Typing.BeforeSubmit)
+	from, to := j.marker(len(j.pieces)), j.enterMarker(1)
+	for range maxPresses {
+		v, e, ok := j.settle(ctx, len(j.pieces))
+		if !ok {
+			return e, false
+		}
+		j.Step("checked", v.Evidence)
+		done, e, ok := j.press(ctx, v, from, to)
+		if !ok {
+			return e, false
+		}
+		if done {
+			j.pressing = true
+			j.Submitted = time.Now()
+			j.Step("entered", j.Typing.Submit)
+			j.advance(ctx, record.StageEntered)
+			return End{}, true
+		}
+		pause(ctx, boxPoll)
+	}
+	return j.stopped(len(j.pieces), record.NotSubmitted, "the pane kept changing"), false
+}
+
+// press sends one submit key under the guard of a look. False without an end: it was refused, nothing was pressed.
+func (j *Job) press(ctx context.Context, v session.View, from, to string) (bool, End, bool) {
+	res, err := j.Conn.Press(context.WithoutCancel(ctx), tmux.Press{
+		Guard: j.guard(from, &tmux.Cursor{X: v.Pane.CursorX, Y: v.Pane.CursorY}), Key: j.Typing.Submit, Marker: to,
+	})
+	if err == nil && res.Done {
+		return true, End{}, true
+	}
+	j.logWhy("submit key was not pressed", err, res.Why)
+	now, pressing := res.Marker, j.pressing
+	if err != nil {
+		j.pressing = pressing || !errors.Is(err, tmux.ErrNoServer)
+		var e End
+		var ok bool
+		if now, e, ok = j.ask(ctx); !ok {
+			return false, e, false
+		}
+		j.pressing = pressing
+	}
+	switch now {
+	case to:
+		return true, End{}, true
+	case from:
+		return false, End{}, true
+	}
+	return false, j.orTaken(ctx, j.stopped(len(j.pieces), record.NotSubmitted, first(res.Why, "another delivery typed into the pane"))), false
+}
+
+// settle waits until the target may take the next key: it is safe, it is the agent that the gate saw, and its input holds
+// exactly the first k pieces. A dialog, work, copy mode are waited for until the item expires, with the reason on record;
+// something else in the input ends the delivery without a key.
+func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
+	defer j.Waiting(false)
+	var since, stop time.Time // since when it was safe and the input was not ours; since when we are to stop
+	for {
+		if ctx.Err() != nil && stop.IsZero() {
+			stop = time.Now()
+		}
+		if !stop.IsZero() && time.Since(stop) > stopWait {
+			return session.View{}, End{Leave: true}, false
+		}
+		v, held, e, ok := j.safe(ctx, k)
+		switch {
+		case !ok:
+			return v, e, false
+		case held:
+			if j.Waiting(true) {
+				return v, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, "it was cancelled")), false
+			}
+			since = time.Time{}
+			rest(unsafePoll)
+			continue
+		}
+		j.Waiting(false)
+		c, err := j.content(ctx, v, k)
+		if err == nil && c.ours() {
+			return v, End{}, true
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if t, ok := j.Taken(ctx); ok && k == len(j.pieces) {
+			return v, t, false // a person pressed the key
+		}
+		if time.Since(since) >= boxWait {
+			return v, j.misfit(k, c, err), false
+		}
+		rest(boxPoll)
+	}
+}
+
+// misfit is the end of a delivery whose text does not stand in the input as it should.
+func (j *Job) misfit(k int, c content, err error) End {
+	switch {
+	case err != nil:
+		return j.stopped(k, record.NotSubmitted, err.Error())
+	case c == empty:
+		return j.stopped(k, record.NotSubmitted, "its input does not show the text")
+	}
+	return j.stopped(k, record.HumanTyped, "its input holds something else than the text")
+}
+
+// safe looks afresh. held: not now, and the record says why. Not ok: never again, and the end says why.
+func (j *Job) safe(ctx context.Context, k int) (v session.View, held bool, e End, ok bool) {
+	wctx := context.WithoutCancel(ctx)
+	v, err := j.Sessions.Look(wctx, j.Target)
+	expired := !time.Now().Before(j.Expires)
+	if err != nil || v.Pane.ID == "" {
+		if j.serverLost(wctx) {
+			return v, false, j.lost(ctx, record.ServerLost, "the tmux server was lost before it was submitted"), false
+		}
+	}
+	if err != nil {
+		if expired {
+			return v, false, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, err.Error())), false
+		}
+		j.Hold(wctx, record.ServerUnreachable, "typed, not submitted: "+err.Error())
+		return v, true, End{}, true
+	}
+	if why := j.replaced(v); why != "" {
+		return v, false, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, why)), false
+	}
+	g := unsafe(v)
+	switch {
+	case g.Outcome == "":
+		return v, false, End{}, true
+	case g.Outcome == record.Blocked:
+		return v, false, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, g.Detail)), false
+	case expired:
+		return v, false, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, fmt.Sprintf("it waited too long (%s)", g.Reason))), false
+	}
+	j.Hold(wctx, g.Reason, strings.TrimSuffix("typed, not submitted: "+g.Detail, ": "))
+	return v, true, End{}, true
+}
+
+// unsafe is Gate for a target in whose input our own text stands.
+func unsafe(v session.View) End {
+	if v.Hold == record.TargetDraft || v.Hold == record.Parked {
+		v.Hold = ""
+	}
+	g := Gate(v)
+	if g.Outcome == "" && v.Box.Overlay {
+		g = End{Outcome: record.Held, Reason: record.TargetDialog, Detail: "something covers its input box"}
+	}
+	return g
+}
+
+// serverLost reports whether the server that the gate saw has ended. It asks more than once: a server may be missed once.
+func (j *Job) serverLost(ctx context.Context) bool {
+	for range 4 {
+		snap, err := j.Conn.List(ctx)
+		if err == nil {
+			return Identity(snap.Server) != j.Intent.Server
+		}
+		if !errors.Is(err, tmux.ErrNoServer) {
+			return false
+		}
+		rest(200 * time.Millisecond)
+	}
+	return true
+}
+
+// replaced says in which way the target is not any more what the gate saw; "" if it is.
+func (j *Job) replaced(v session.View) string {
+	switch {
+	case v.Pane.ID == "":
+		return "" // not found at this moment: Gate says what that means
+	case Identity(v.Server) != j.Intent.Server:
+		return "the tmux server was restarted"
+	case v.Pane.ID != j.Intent.Pane || v.Pane.PID != j.Intent.PanePID:
+		return "the pane is another one now"
+	case j.View.Process.PID != 0 && v.Process.PID != 0 &&
+		(v.Process.PID != j.View.Process.PID || v.Process.Start != j.View.Process.Start):
+		return "the agent in the pane is another one now"
+	case j.Mark.Session != "" && v.SessionID != "" && v.SessionID != j.Mark.Session:
+		return "the agent began another session"
+	}
+	return ""
+}
+
+// content compares the target's input with the first k pieces.
+func (j *Job) content(ctx context.Context, v session.View, k int) (content, error) {
+	text := j.Text
+	if k < len(j.pieces) {
+		text = strings.TrimRight(strings.Join(j.pieces[:k], ""), "\n")
+	}
+	if !Boxless(v, j.Typing) {
+		return boxContent(v.Box, text), nil
+	}
+	all, _, err := BeforeCursor(context.WithoutCancel(ctx), j.Conn, v)
+	if err != nil {
+		return other, err
+	}
+	return screenContent(all, j.Before, text), nil
+}
+
+// submitAgain presses a second submit key, if the first was provably not taken: the box still holds the whole text, the
+// record does not show it, and the target is idle and safe. A blind one would answer a dialog. Never for a shell.
+func (j *Job) submitAgain(ctx context.Context) {
+	v, err := j.Sessions.Look(context.WithoutCancel(ctx), j.Target)
+	if err != nil || v.Shell || v.Pane.ID == "" || j.replaced(v) != "" {
+		return
+	}
+	if unsafe(v).Outcome != "" || boxContent(v.Box, j.Text) != same {
+		return
+	}
+	if _, ok := j.Taken(ctx); ok {
+		return
+	}
+	if done, _, _ := j.press(ctx, v, j.enterMarker(1), j.enterMarker(2)); done {
+		j.Step("entered", "a second time: the first key was not taken")
+	}
+}
