@@ -1,0 +1,46 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/madohub/madohub/agent"
+)
+
+// maxParents bounds a walk from a process to its ancestors.
+const maxParents = 256
+
+// WhoIs tells whether a process descends from an agent's process (A9, A10), and from which configured agent's. The first
+// agent process on the way up decides: an agent inside an agent, or a server that several panes share, is nobody's. A
+// shell is no agent here: a person types in it. An error means that it can't be told.
+func (s *Sessions) WhoIs(pid int) (name string, isAgent bool, err error) {
+	known := map[int]View{}
+	for _, v := range s.Views() {
+		if v.Process.PID != 0 && !v.Shell {
+			known[v.Process.PID] = v
+		}
+	}
+	var child agent.Process
+	for range maxParents {
+		p, ok, err := s.procs.Stat(pid)
+		switch {
+		case err != nil:
+			return "", false, fmt.Errorf("read process %d: %w", pid, err)
+		case !ok:
+			return "", false, fmt.Errorf("process %d has ended", pid)
+		case child.PID != 0 && p.Start > child.Start:
+			// Its parent has ended and the number is another process's now.
+			return "", false, fmt.Errorf("process %d is younger than its child %d", pid, child.PID)
+		}
+		if v, ok := known[pid]; ok && v.Process.Start == p.Start {
+			return v.Agent, true, nil
+		}
+		if agent.IsAgentComm(p.Comm, s.procs.Args(pid)) {
+			return "", true, nil
+		}
+		if p.PPID <= 1 {
+			return "", false, nil
+		}
+		child, pid = p, p.PPID
+	}
+	return "", false, fmt.Errorf("process %d has more than %d ancestors", child.PID, maxParents)
+}
