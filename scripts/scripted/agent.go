@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/madohub/madohub/scripts/scripted/records"
+	"github.com/madohub/madohub/scripts/scripted/term"
 	"github.com/madohub/madohub/scripts/tty"
 )
 
@@ -25,10 +27,10 @@ type agent struct {
 	opt     Options
 	script  *Script
 	log     *byteLog
-	rec     *records
-	screen  screen
-	parser  parser
-	box     box
+	rec     *records.Records
+	screen  term.Screen
+	parser  term.Parser
+	box     term.Box
 	timers  []timer
 	signals chan os.Signal
 	restore func() error
@@ -69,21 +71,21 @@ func run(opt Options) error {
 	if opt.Name == "" {
 		opt.Name = "Claude Code"
 	}
-	a := &agent{opt: opt, script: script, screen: screen{out: os.Stdout}, signals: make(chan os.Signal, 8), begun: time.Now()}
+	a := &agent{opt: opt, script: script, screen: term.Screen{Out: os.Stdout}, signals: make(chan os.Signal, 8), begun: time.Now()}
 	if a.log, err = openLog(opt.Log); err != nil {
 		return err
 	}
-	if a.rec, err = newRecords(opt.Name); err != nil {
+	if a.rec, err = records.New(opt.Name); err != nil {
 		return err
 	}
 	if opt.Continue {
-		opt.Resume = a.rec.newest()
+		opt.Resume = a.rec.Newest()
 	}
 	if opt.Resume != "" {
-		a.rec.session = opt.Resume
+		a.rec.Session = opt.Resume
 	}
 	signal.Notify(a.signals, unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP)
-	defer a.rec.gone()
+	defer a.rec.Gone()
 	if err := a.raw(); err != nil {
 		return err
 	}
@@ -95,13 +97,13 @@ func run(opt Options) error {
 func (a *agent) raw() (err error) {
 	a.restore, err = tty.Raw(int(os.Stdin.Fd()))
 	if err == nil {
-		fmt.Fprint(a.screen.out, "\x1b[?2004h")
+		fmt.Fprint(a.screen.Out, "\x1b[?2004h")
 	}
 	return err
 }
 
 func (a *agent) cooked() error {
-	fmt.Fprint(a.screen.out, "\x1b[?2004l\x1b[?25h\r\n")
+	fmt.Fprint(a.screen.Out, "\x1b[?2004l\x1b[?25h\r\n")
 	return a.restore()
 }
 
@@ -110,7 +112,7 @@ func (a *agent) after(d time.Duration, do func() error) {
 }
 
 func (a *agent) loop() error {
-	a.screen.measure()
+	a.screen.Measure()
 	a.after(a.opt.Start, a.open)
 	buf := make([]byte, 64<<10)
 	for !a.ended {
@@ -160,7 +162,7 @@ func (a *agent) due() error {
 				a.end("signal")
 				return nil
 			}
-			a.screen.resized()
+			a.screen.Resized()
 			a.draw()
 		default:
 			more = false
@@ -189,11 +191,11 @@ func (a *agent) due() error {
 	return nil
 }
 
-func (a *agent) lonelyEscape() (input, bool) {
+func (a *agent) lonelyEscape() (term.Input, bool) {
 	if time.Since(a.escSeen) < escDelay {
-		return input{}, false
+		return term.Input{}, false
 	}
-	return a.parser.escape()
+	return a.parser.Escape()
 }
 
 // take handles what one read brought.
@@ -201,7 +203,7 @@ func (a *agent) take(b []byte) error {
 	a.log.raw(b)
 	now := time.Now()
 	a.escSeen = now
-	for _, in := range a.parser.feed(b, now) {
+	for _, in := range a.parser.Feed(b, now) {
 		if err := a.press(in); err != nil || a.ended {
 			return err
 		}
@@ -212,16 +214,16 @@ func (a *agent) take(b []byte) error {
 // open draws the first screen; the session file comes after it, first without a status.
 func (a *agent) open() error {
 	if a.opt.Trust {
-		a.dialog = trustDialog(a.rec.cwd)
+		a.dialog = trustDialog(a.rec.Cwd)
 		a.draw()
 		return nil
 	}
-	a.screen.print([]string{" ▐▛███▛█   Claude Code v" + version, "▝▜██████▀  Opus 5.5 · API Usage Billing", " ▝▝   ▝▝   " + a.rec.cwd, "", ""}, nil, 0, 0)
+	a.screen.Print([]string{" ▐▛███▛█   Claude Code v" + records.Version, "▝▜██████▀  Opus 5.5 · API Usage Billing", " ▝▝   ▝▝   " + a.rec.Cwd, "", ""}, nil, 0, 0)
 	a.draw()
-	if err := a.rec.writeSession(); err != nil {
+	if err := a.rec.WriteSession(); err != nil {
 		return err
 	}
-	a.after(statusDelay, func() error { return a.rec.setStatus("idle", "") })
+	a.after(statusDelay, func() error { return a.rec.SetStatus("idle", "") })
 	return nil
 }
 
@@ -233,7 +235,7 @@ func (a *agent) end(why string) {
 // suspend stops the process as C-z does; the shell that started it goes on in the pane.
 func (a *agent) suspend() error {
 	a.log.event("suspend", "")
-	fmt.Fprint(a.screen.out, "\r\n\x1b[JClaude Code is suspended. Run `fg` to bring Claude Code back.")
+	fmt.Fprint(a.screen.Out, "\r\n\x1b[JClaude Code is suspended. Run `fg` to bring Claude Code back.")
 	if err := a.cooked(); err != nil {
 		return err
 	}
@@ -244,7 +246,7 @@ func (a *agent) suspend() error {
 	if err := a.raw(); err != nil {
 		return err
 	}
-	a.screen.resized()
+	a.screen.Resized()
 	a.draw()
 	return nil
 }

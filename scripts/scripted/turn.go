@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/madohub/madohub/scripts/scripted/records"
 )
 
 // turn is one prompt and the work on it. Its steps are timers; interrupt takes their effect away.
@@ -33,20 +35,20 @@ const (
 func (a *agent) begin(prompt, source string) error {
 	a.count++
 	t := &turn{
-		a: a, prompt: prompt, id: uuid(), message: messageID(), began: time.Now(),
+		a: a, prompt: prompt, id: records.UUID(), message: records.MessageID(), began: time.Now(),
 		reply: a.script.pick(prompt, a.count),
 	}
 	a.turn = t
 	a.log.event("submit", prompt)
 	shown := strings.Split("❯ "+strings.ReplaceAll(prompt, "\n", "\n  "), "\n")
 	a.draw(append(shown, "")...)
-	if err := a.rec.setStatus("busy", ""); err != nil {
+	if err := a.rec.SetStatus("busy", ""); err != nil {
 		return err
 	}
 	t.after(userLineDelay, func() error {
-		lines := append(a.rec.bookkeeping(prompt), a.rec.prompt(t.id, prompt, source, "human"),
-			a.rec.attachment(object{"type": "date", "date": time.Now().Format(time.DateOnly)}))
-		return a.rec.append(lines...)
+		lines := append(a.rec.Bookkeeping(prompt), a.rec.Prompt(t.id, prompt, source, "human"),
+			a.rec.Attachment(records.Object{"type": "date", "date": time.Now().Format(time.DateOnly)}))
+		return a.rec.Append(lines...)
 	})
 	t.after(spinnerTick, t.spin)
 	t.after(userLineDelay+t.reply.Delay, t.work)
@@ -85,12 +87,12 @@ func (t *turn) work() error {
 		tool := "toolu_" + t.id[:8]
 		a.draw("● Bash("+r.Tool+")", "  ⎿  Running…", "")
 		t.reply.Tool = ""
-		err := a.rec.append(a.rec.assistant(messageID(), 0, object{
-			"type": "tool_use", "id": tool, "name": "Bash", "input": object{"command": r.Tool},
+		err := a.rec.Append(a.rec.Assistant(records.MessageID(), 0, records.Object{
+			"type": "tool_use", "id": tool, "name": "Bash", "input": records.Object{"command": r.Tool},
 		}, "tool_use"))
 		t.after(r.Delay, func() error {
 			t.inTool = false
-			if err := a.rec.append(a.rec.result(t.id, tool, "ok")); err != nil {
+			if err := a.rec.Append(a.rec.Result(t.id, tool, "ok")); err != nil {
 				return err
 			}
 			return t.finish()
@@ -108,7 +110,7 @@ func (t *turn) ask() error {
 		d, waiting = questionDialog(), "input needed"
 	}
 	d.approve = func() error {
-		if err := a.rec.setStatus("busy", ""); err != nil {
+		if err := a.rec.SetStatus("busy", ""); err != nil {
 			return err
 		}
 		a.draw()
@@ -121,7 +123,7 @@ func (t *turn) ask() error {
 		a.draw()
 		return nil
 	})
-	return a.rec.setStatus("waiting", waiting)
+	return a.rec.SetStatus("waiting", waiting)
 }
 
 // finish ends the turn: the screen first, then the status, then the transcript.
@@ -134,14 +136,14 @@ func (t *turn) finish() error {
 	screen, lines, ghost := t.ending()
 	a.turn, a.ghost = nil, ghost
 	a.draw(screen...)
-	if err := a.rec.setStatus("idle", ""); err != nil {
+	if err := a.rec.SetStatus("idle", ""); err != nil {
 		return err
 	}
 	late := answerDelayMin + rand.N(answerDelayMax-answerDelayMin)
 	if len(a.queue) > 0 {
 		late = 0 // a queued prompt begins behind the answer, not before it
 	}
-	a.after(late, func() error { return a.rec.append(lines()...) })
+	a.after(late, func() error { return a.rec.Append(lines()...) })
 	if len(a.queue) > 0 {
 		a.after(flicker, a.dequeue)
 	}
@@ -155,7 +157,7 @@ func (a *agent) dequeue() error {
 	}
 	next := a.queue[0]
 	a.queue = a.queue[1:]
-	if err := a.rec.append(a.rec.queueOperation("dequeue", "")); err != nil {
+	if err := a.rec.Append(a.rec.QueueOperation("dequeue", "")); err != nil {
 		return err
 	}
 	return a.begin(next, "queued")
@@ -168,17 +170,17 @@ func (t *turn) delegate() error {
 	tool := "toolu_" + t.id[:8]
 	a.draw("● Agent(sub job)", "  ⎿  Running in the background", "", "● Delegated.", "")
 	t.after(t.reply.Background, func() error {
-		line := a.rec.prompt(t.id, "<task-notification>\n<status>completed</status>\n</task-notification>", "system", "task-notification")
-		if err := a.rec.append(line); err != nil {
+		line := a.rec.Prompt(t.id, "<task-notification>\n<status>completed</status>\n</task-notification>", "system", "task-notification")
+		if err := a.rec.Append(line); err != nil {
 			return err
 		}
 		return t.finish()
 	})
-	return a.rec.append(
-		a.rec.assistant(messageID(), 0, object{"type": "tool_use", "id": tool, "name": "Agent", "input": object{"prompt": "sub job"}}, "tool_use"),
-		a.rec.result(t.id, tool, "Async agent launched successfully."),
-		a.rec.assistant(messageID(), 0, textBlock("Delegated."), "end_turn"),
-		a.rec.duration(t.began, 1))
+	return a.rec.Append(
+		a.rec.Assistant(records.MessageID(), 0, records.Object{"type": "tool_use", "id": tool, "name": "Agent", "input": records.Object{"prompt": "sub job"}}, "tool_use"),
+		a.rec.Result(t.id, tool, "Async agent launched successfully."),
+		a.rec.Assistant(records.MessageID(), 0, records.TextBlock("Delegated."), "end_turn"),
+		a.rec.Duration(t.began, 1))
 }
 
 // interrupt is Esc. Before any text of the answer the prompt goes back into the box and nothing more is recorded.
@@ -188,20 +190,20 @@ func (t *turn) interrupt() error {
 	t.over = true
 	a.turn = nil
 	if time.Since(t.began) < userLineDelay+t.reply.Delay/2 && t.reply.Dialog == "" {
-		a.box.insert(t.prompt)
+		a.box.Insert(t.prompt)
 		a.draw()
-		return a.rec.setStatus("idle", "")
+		return a.rec.SetStatus("idle", "")
 	}
 	a.draw("● word0 word1", "  ⎿  Interrupted · What should Claude do instead?", "")
-	if err := a.rec.setStatus("idle", ""); err != nil {
+	if err := a.rec.SetStatus("idle", ""); err != nil {
 		return err
 	}
-	return a.rec.append(t.aborted()...)
+	return a.rec.Append(t.aborted()...)
 }
 
-func (t *turn) aborted() []object {
+func (t *turn) aborted() []records.Object {
 	r := t.a.rec
-	cut := r.assistant(t.message, 0, textBlock("word0 word1"), nil)
+	cut := r.Assistant(t.message, 0, records.TextBlock("word0 word1"), nil)
 	cut["isAbortedMidStream"] = true
-	return []object{cut, r.interrupted(t.id, t.message)}
+	return []records.Object{cut, r.Interrupted(t.id, t.message)}
 }

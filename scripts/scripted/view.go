@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/madohub/madohub/scripts/scripted/term"
 )
 
 // dialog stands in place of the input box and takes keys instead of it.
@@ -39,8 +41,8 @@ func questionDialog() *dialog {
 // draw shows the live frame anew, below finished lines.
 func (a *agent) draw(finished ...string) {
 	frame, row, col := a.frame()
-	a.screen.print(finished, append(frame, ""), row, col)
-	a.screen.setTitle(a.titleGlyph() + " " + a.opt.Name)
+	a.screen.Print(finished, append(frame, ""), row, col)
+	a.screen.SetTitle(a.titleGlyph() + " " + a.opt.Name)
 }
 
 func (a *agent) titleGlyph() string {
@@ -56,7 +58,7 @@ func (a *agent) titleGlyph() string {
 // frame is the live part of the screen and the place of the cursor in it.
 func (a *agent) frame() (rows []string, row, col int) {
 	if a.dialog != nil {
-		rows = append([]string{a.screen.rule()}, a.dialog.lines...)
+		rows = append([]string{a.screen.Rule()}, a.dialog.lines...)
 		return rows, len(rows) - 1, 0
 	}
 	footer := "? for shortcuts"
@@ -82,16 +84,16 @@ func spinner(began time.Time) string {
 
 // boxFrame puts the input box below rows. The text has three cells less than the screen: prompt, and one at the end.
 func (a *agent) boxFrame(rows []string, footer string) ([]string, int, int) {
-	text := a.box.shown()
+	text := a.box.Shown()
 	prompt := "❯\u00a0"
 	if strings.HasPrefix(text, "!") {
 		prompt, text = "! ", text[1:]
 	}
-	lines := wrap(text, a.screen.w-3)
-	border := a.screen.rule()
-	if room := a.screen.h - len(rows) - 5; a.opt.Box == "scroll" && len(lines) > max(room, 1) {
+	lines := term.Wrap(text, a.screen.W-3)
+	border := a.screen.Rule()
+	if room := a.screen.H - len(rows) - 5; a.opt.Box == "scroll" && len(lines) > max(room, 1) {
 		hidden := len(lines) - max(room, 1)
-		lines, border, prompt = lines[hidden:], a.screen.moreRule(hidden), "  "
+		lines, border, prompt = lines[hidden:], a.screen.MoreRule(hidden), "  "
 	}
 	rows = append(rows, border)
 	last := lines[len(lines)-1]
@@ -101,14 +103,14 @@ func (a *agent) boxFrame(rows []string, footer string) ([]string, int, int) {
 		}
 		rows = append(rows, prompt+l)
 	}
-	row, col := len(rows)-1, 2+cells(last)
-	if a.box.empty() {
+	row, col := len(rows)-1, 2+term.Cells(last)
+	if a.box.Empty() {
 		if g := a.ghostText(); g != "" {
 			r := []rune(g)
 			rows[row] += "\x1b[7m" + string(r[:1]) + "\x1b[0;2m" + string(r[1:]) + "\x1b[0m"
 		}
 	}
-	return append(rows, a.screen.rule(), footer), row, col
+	return append(rows, a.screen.Rule(), footer), row, col
 }
 
 // ghostText is the dim suggestion in an empty box.

@@ -1,4 +1,5 @@
-package main
+// Package records writes the session file and the transcript that Claude Code 2.1.332 writes.
+package records
 
 import (
 	"bytes"
@@ -13,17 +14,17 @@ import (
 	"unicode/utf16"
 )
 
-// version is the Claude Code whose records these are.
-const version = "2.1.332"
+// Version is the Claude Code whose records these are.
+const Version = "2.1.332"
 
-// records writes the session file and the transcript of one process.
-type records struct {
+// Records writes the session file and the transcript of one process.
+type Records struct {
 	home      string // the .claude folder
-	cwd       string
+	Cwd       string
 	name      string
-	session   string
-	parent    any // uuid of the last line of the chain, nil for none
-	turn      int
+	Session   string
+	Parent    any // uuid of the last line of the chain, nil for none
+	Turn      int
 	started   time.Time
 	status    string // "" while the file has none yet
 	waiting   string
@@ -32,9 +33,11 @@ type records struct {
 	shown     bool // the session file exists
 }
 
-type object = map[string]any
+// Object is a JSON object.
+type Object = map[string]any
 
-func newRecords(name string) (*records, error) {
+// New prepares the records of this process; it writes no file yet.
+func New(name string) (*Records, error) {
 	home := os.Getenv("CLAUDE_CONFIG_DIR")
 	if home == "" {
 		user, err := os.UserHomeDir()
@@ -50,7 +53,7 @@ func newRecords(name string) (*records, error) {
 	if cwd, err = filepath.EvalSymlinks(cwd); err != nil { // Claude records the real path
 		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
-	r := &records{home: home, cwd: cwd, name: name, session: uuid(), started: time.Now(), procStart: procStart()}
+	r := &Records{home: home, Cwd: cwd, name: name, Session: UUID(), started: time.Now(), procStart: procStart()}
 	for _, dir := range []string{r.sessions(), filepath.Dir(r.transcript())} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the records' folder: %w", err)
@@ -72,7 +75,8 @@ func procStart() string {
 	return rest[19]
 }
 
-func uuid() string {
+// UUID makes a random identifier.
+func UUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails since Go 1.24
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
@@ -92,18 +96,18 @@ func encode(dir string) string {
 	return s.String()
 }
 
-func (r *records) sessions() string { return filepath.Join(r.home, "sessions") }
+func (r *Records) sessions() string { return filepath.Join(r.home, "sessions") }
 
-func (r *records) sessionFile() string {
+func (r *Records) sessionFile() string {
 	return filepath.Join(r.sessions(), strconv.Itoa(os.Getpid())+".json")
 }
 
-func (r *records) transcript() string {
-	return filepath.Join(r.home, "projects", encode(r.cwd), r.session+".jsonl")
+func (r *Records) transcript() string {
+	return filepath.Join(r.home, "projects", encode(r.Cwd), r.Session+".jsonl")
 }
 
-// newest is the session of this directory that was written last, "" if there is none.
-func (r *records) newest() string {
+// Newest is the session of this directory that was written last, "" if there is none.
+func (r *Records) Newest() string {
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(r.transcript()), "*.jsonl"))
 	var best string
 	var when time.Time
@@ -115,17 +119,17 @@ func (r *records) newest() string {
 	return best
 }
 
-// setStatus changes what the session file says and writes it.
-func (r *records) setStatus(status, waiting string) error {
+// SetStatus changes what the session file says and writes it.
+func (r *Records) SetStatus(status, waiting string) error {
 	r.status, r.waiting, r.changed = status, waiting, time.Now()
-	return r.writeSession()
+	return r.WriteSession()
 }
 
-// writeSession replaces the session file, as Claude Code does: no reader ever sees half of it.
-func (r *records) writeSession() error {
-	s := object{
-		"pid": os.Getpid(), "sessionId": r.session, "cwd": r.cwd, "startedAt": r.started.UnixMilli(),
-		"procStart": r.procStart, "version": version, "peerProtocol": 1, "kind": "interactive", "entrypoint": "cli",
+// WriteSession replaces the session file, as Claude Code does: no reader ever sees half of it.
+func (r *Records) WriteSession() error {
+	s := Object{
+		"pid": os.Getpid(), "sessionId": r.Session, "cwd": r.Cwd, "startedAt": r.started.UnixMilli(),
+		"procStart": r.procStart, "version": Version, "peerProtocol": 1, "kind": "interactive", "entrypoint": "cli",
 		"name": r.name, "nameSource": "derived", "nameSince": r.started.UnixMilli(),
 	}
 	if r.status != "" {
@@ -146,15 +150,15 @@ func (r *records) writeSession() error {
 	return os.Rename(tmp, r.sessionFile())
 }
 
-// gone removes the session file.
-func (r *records) gone() {
+// Gone removes the session file.
+func (r *Records) Gone() {
 	if r.shown {
 		os.Remove(r.sessionFile())
 	}
 }
 
-// append writes lines to the transcript in one batch.
-func (r *records) append(lines ...object) error {
+// Append writes lines to the transcript in one batch.
+func (r *Records) Append(lines ...Object) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -175,25 +179,26 @@ func (r *records) append(lines ...object) error {
 }
 
 // chain fills what every line of the conversation carries and hangs it below the last one.
-func (r *records) chain(o object) object {
-	id := uuid()
-	common := object{
-		"parentUuid": r.parent, "uuid": id, "isSidechain": false, "timestamp": stamp(), "userType": "external",
-		"entrypoint": "cli", "cwd": r.cwd, "sessionId": r.session, "version": version, "gitBranch": "HEAD",
+func (r *Records) chain(o Object) Object {
+	id := UUID()
+	common := Object{
+		"parentUuid": r.Parent, "uuid": id, "isSidechain": false, "timestamp": Stamp(), "userType": "external",
+		"entrypoint": "cli", "cwd": r.Cwd, "sessionId": r.Session, "version": Version, "gitBranch": "HEAD",
 	}
 	for k, v := range common {
 		if _, set := o[k]; !set {
 			o[k] = v
 		}
 	}
-	r.parent = o["uuid"]
+	r.Parent = o["uuid"]
 	return o
 }
 
-// bare is a line outside the conversation.
-func (r *records) bare(kind string, o object) object {
-	o["type"], o["sessionId"] = kind, r.session
+// Bare is a line outside the conversation.
+func (r *Records) Bare(kind string, o Object) Object {
+	o["type"], o["sessionId"] = kind, r.Session
 	return o
 }
 
-func stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+// Stamp is the present time as the transcript has it.
+func Stamp() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }

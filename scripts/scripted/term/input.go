@@ -1,4 +1,5 @@
-package main
+// Package term is the terminal side of the scripted agent: keys in, the input box, and the screen out.
+package term
 
 import (
 	"bytes"
@@ -7,25 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// key is what the terminal sent, as far as an input box cares.
-type key int
+// Key is what the terminal sent, as far as an input box cares.
+type Key int
 
+// The keys.
 const (
-	keyText key = iota // typed characters
-	keyPaste
-	keyEnter
-	keyNewline
-	keyBackspace
-	keyInterrupt // C-c
-	keySuspend   // C-z
-	keyStash     // C-s
-	keyKill      // C-u
-	keyEscape
+	KeyText Key = iota // typed characters
+	KeyPaste
+	KeyEnter
+	KeyNewline
+	KeyBackspace
+	KeyInterrupt // C-c
+	KeySuspend   // C-z
+	KeyStash     // C-s
+	KeyKill      // C-u
+	KeyEscape
 )
 
-type input struct {
-	key  key
-	text string
+// Input is one key with what it brought.
+type Input struct {
+	Key  Key
+	Text string
 }
 
 // Claude Code takes many characters in one read for a paste without a frame, and an Enter right behind them for a newline
@@ -40,18 +43,18 @@ var (
 	pasteEnd   = []byte("\x1b[201~")
 )
 
-// parser turns reads of the terminal into keys. Reads may end anywhere, also inside a character or a sequence.
-type parser struct {
+// Parser turns reads of the terminal into keys. Reads may end anywhere, also inside a character or a sequence.
+type Parser struct {
 	rest    []byte
 	pasting bool
 	paste   []byte
 	burst   time.Time // when an unframed burst last came
 }
 
-// feed takes the bytes of one read.
-func (p *parser) feed(b []byte, now time.Time) []input {
+// Feed takes the bytes of one read.
+func (p *Parser) Feed(b []byte, now time.Time) []Input {
 	p.rest = append(p.rest, b...)
-	var out []input
+	var out []Input
 	typed := 0
 	for len(p.rest) > 0 {
 		if p.pasting {
@@ -68,13 +71,13 @@ func (p *parser) feed(b []byte, now time.Time) []input {
 		if !ok {
 			continue
 		}
-		if in.key == keyText {
-			if typed += utf8.RuneCountInString(in.text); typed >= burstSize {
+		if in.Key == KeyText {
+			if typed += utf8.RuneCountInString(in.Text); typed >= burstSize {
 				p.burst = now
 			}
 		}
-		if in.key == keyEnter && now.Sub(p.burst) < burstWindow {
-			in.key = keyNewline
+		if in.Key == KeyEnter && now.Sub(p.burst) < burstWindow {
+			in.Key = KeyNewline
 		}
 		out = append(out, in)
 	}
@@ -82,7 +85,7 @@ func (p *parser) feed(b []byte, now time.Time) []input {
 }
 
 // feedPaste takes what belongs to an open paste and reports whether its end was found.
-func (p *parser) feedPaste(out *[]input) bool {
+func (p *Parser) feedPaste(out *[]Input) bool {
 	i := bytes.Index(p.rest, pasteEnd)
 	if i < 0 {
 		keep := partial(p.rest, pasteEnd)
@@ -92,7 +95,7 @@ func (p *parser) feedPaste(out *[]input) bool {
 	}
 	p.paste = append(p.paste, p.rest[:i]...)
 	p.rest = p.rest[i+len(pasteEnd):]
-	*out = append(*out, input{keyPaste, cleanPaste(string(p.paste))})
+	*out = append(*out, Input{KeyPaste, cleanPaste(string(p.paste))})
 	p.pasting, p.paste = false, nil
 	return true
 }
@@ -107,31 +110,31 @@ func partial(b, mark []byte) int {
 	return 0
 }
 
-// escape gives a lone Esc to the caller once nothing came behind it.
-func (p *parser) escape() (input, bool) {
+// Escape gives a lone Esc to the caller once nothing came behind it.
+func (p *Parser) Escape() (Input, bool) {
 	if len(p.rest) == 1 && p.rest[0] == 0x1b && !p.pasting {
 		p.rest = nil
-		return input{key: keyEscape}, true
+		return Input{Key: KeyEscape}, true
 	}
-	return input{}, false
+	return Input{}, false
 }
 
-var controls = map[byte]key{
-	'\r': keyEnter, '\n': keyNewline, 0x7f: keyBackspace, 0x08: keyBackspace,
-	0x03: keyInterrupt, 0x1a: keySuspend, 0x13: keyStash, 0x15: keyKill,
+var controls = map[byte]Key{
+	'\r': KeyEnter, '\n': KeyNewline, 0x7f: KeyBackspace, 0x08: KeyBackspace,
+	0x03: KeyInterrupt, 0x1a: KeySuspend, 0x13: KeyStash, 0x15: KeyKill,
 }
 
 // next cuts one key off the front: its length (0: not all of it has come), and whether it means anything here.
-func (p *parser) next() (int, input, bool) {
+func (p *Parser) next() (int, Input, bool) {
 	b := p.rest
 	if k, ok := controls[b[0]]; ok {
-		return 1, input{key: k}, true
+		return 1, Input{Key: k}, true
 	}
 	if b[0] == 0x1b {
 		return p.nextEscape()
 	}
 	if b[0] < 0x20 && b[0] != '\t' {
-		return 1, input{}, false
+		return 1, Input{}, false
 	}
 	end := 0
 	for end < len(b) && (b[end] >= 0x20 || b[end] == '\t') && b[end] != 0x7f {
@@ -141,28 +144,28 @@ func (p *parser) next() (int, input, bool) {
 		_, n := utf8.DecodeRune(b[end:])
 		end += n
 	}
-	return end, input{keyText, strings.ReplaceAll(string(b[:end]), "\t", "    ")}, true
+	return end, Input{KeyText, strings.ReplaceAll(string(b[:end]), "\t", "    ")}, true
 }
 
-func (p *parser) nextEscape() (int, input, bool) {
+func (p *Parser) nextEscape() (int, Input, bool) {
 	b := p.rest
 	switch {
 	case bytes.HasPrefix(b, pasteStart):
 		p.pasting = true
-		return len(pasteStart), input{}, false
+		return len(pasteStart), Input{}, false
 	case len(b) == 1 || partial(b, pasteStart) == len(b):
-		return 0, input{}, false
+		return 0, Input{}, false
 	case b[1] == '\r': // M-Enter
-		return 2, input{key: keyNewline}, true
+		return 2, Input{Key: KeyNewline}, true
 	case b[1] != '[' && b[1] != 'O':
-		return 1, input{key: keyEscape}, true
+		return 1, Input{Key: KeyEscape}, true
 	}
 	for i := 2; i < len(b); i++ {
 		if b[i] >= 0x40 && b[i] <= 0x7e {
-			return i + 1, input{}, false // arrows and the like
+			return i + 1, Input{}, false // arrows and the like
 		}
 	}
-	return 0, input{}, false
+	return 0, Input{}, false
 }
 
 // cleanPaste drops what Claude Code drops from a paste: control characters, but for the newline; tabs become four spaces.

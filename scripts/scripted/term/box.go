@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -22,19 +22,21 @@ type piece struct {
 	id    string // frame of the paste in the record
 }
 
-// box is the input box. Its cursor is always at the end.
-type box struct {
+// Box is the input box. Its cursor is always at the end.
+type Box struct {
 	pieces  []piece
 	pastes  int
 	stashed []piece
 }
 
-func (b *box) empty() bool { return len(b.pieces) == 0 }
+// Empty reports whether nothing stands in the box.
+func (b *Box) Empty() bool { return len(b.pieces) == 0 }
 
-func (b *box) clear() { b.pieces = nil }
+// Clear takes everything away.
+func (b *Box) Clear() { b.pieces = nil }
 
-// insert appends typed text.
-func (b *box) insert(s string) {
+// Insert appends typed text.
+func (b *Box) Insert(s string) {
 	if s == "" {
 		return
 	}
@@ -45,11 +47,11 @@ func (b *box) insert(s string) {
 	b.pieces = append(b.pieces, piece{text: s})
 }
 
-// paste appends one bracketed paste; a big one becomes a placeholder unless the mode is plain.
-func (b *box) paste(s, mode string) {
+// Paste appends one bracketed paste; a big one becomes a placeholder unless the mode is plain.
+func (b *Box) Paste(s, mode string) {
 	lines := strings.Count(s, "\n") + 1
 	if mode == "plain" || (lines < foldLines && utf8.RuneCountInString(s) <= foldChars) {
-		b.insert(s)
+		b.Insert(s)
 		return
 	}
 	b.pastes++
@@ -63,7 +65,8 @@ func (b *box) paste(s, mode string) {
 	b.pieces = append(b.pieces, p)
 }
 
-func (b *box) backspace() {
+// Backspace takes the last character, or the last placeholder, away.
+func (b *Box) Backspace() {
 	n := len(b.pieces)
 	if n == 0 {
 		return
@@ -82,8 +85,8 @@ func (b *box) backspace() {
 	}
 }
 
-// kill takes the last line away, as C-u does.
-func (b *box) kill() {
+// Kill takes the last line away, as C-u does.
+func (b *Box) Kill() {
 	n := len(b.pieces)
 	if n == 0 {
 		return
@@ -91,17 +94,17 @@ func (b *box) kill() {
 	last := b.pieces[n-1]
 	b.pieces = b.pieces[:n-1]
 	if i := strings.LastIndexByte(last.text, '\n'); i >= 0 && last.shown == "" {
-		b.insert(last.text[:i])
+		b.Insert(last.text[:i])
 	}
 }
 
-// stash puts the draft aside, or takes it back into an empty box.
-func (b *box) stash() {
+// Stash puts the draft aside, or takes it back into an empty box.
+func (b *Box) Stash() {
 	b.pieces, b.stashed = b.stashed, b.pieces
 }
 
-// shown is the text as the box shows it.
-func (b *box) shown() string {
+// Shown is the text as the box shows it.
+func (b *Box) Shown() string {
 	var s strings.Builder
 	for _, p := range b.pieces {
 		if p.shown != "" {
@@ -113,8 +116,8 @@ func (b *box) shown() string {
 	return s.String()
 }
 
-// take empties the box and returns the prompt as Claude Code records it: NFC, and big pastes in their frame.
-func (b *box) take() string {
+// Take empties the box and returns the prompt as Claude Code records it: NFC, and big pastes in their frame.
+func (b *Box) Take() string {
 	var s strings.Builder
 	for _, p := range b.pieces {
 		if p.id != "" {
@@ -128,8 +131,8 @@ func (b *box) take() string {
 	return s.String()
 }
 
-// wrap lays text out in rows of at most width cells, breaking after spaces where it can.
-func wrap(text string, width int) []string {
+// Wrap lays text out in rows of at most width cells, breaking after spaces where it can.
+func Wrap(text string, width int) []string {
 	var rows []string
 	for _, line := range strings.Split(text, "\n") {
 		rows = append(rows, wrapLine(line, max(width, 4))...)
@@ -174,5 +177,5 @@ func words(line string) []string {
 	return append(out, line[start:])
 }
 
-// cells is how wide a terminal shows s.
-func cells(s string) int { return uniseg.StringWidth(s) }
+// Cells is how wide a terminal shows s.
+func Cells(s string) int { return uniseg.StringWidth(s) }
