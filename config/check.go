@@ -83,6 +83,9 @@ func (d *decoder) checkAgents(c *Config) {
 	panes := map[string]string{}
 	for i := range c.Agents {
 		a := &c.Agents[i]
+		if !d.Has(a) {
+			continue // no mapping, which was said already
+		}
 		at := d.At(a)
 		if a.Name == "" && !d.Has(&a.Name) {
 			d.Add(at, "name is missing", "")
@@ -158,7 +161,9 @@ func (d *decoder) checkSocket(c *Config, a *Agent) {
 		if t.Socket == a.Socket {
 			return
 		}
-		sockets = append(sockets, t.Socket)
+		if t.Socket != "" && !slices.Contains(sockets, t.Socket) {
+			sockets = append(sockets, t.Socket)
+		}
 	}
 	d.Add(d.At(&a.Socket), fmt.Sprintf("the socket %s is not listed under tmux", strict.Quote(a.Socket)), strict.DidYouMean(a.Socket, sockets))
 }

@@ -13,11 +13,15 @@ import (
 func (d *decoder) checkConnections(c *Config) {
 	for i := range c.Connections {
 		x := &c.Connections[i]
+		if !d.Has(x) {
+			continue // no mapping, which was said already
+		}
 		at := d.At(x)
-		for key, p := range map[string]*string{"from": &x.From, "to": &x.To} {
-			if !d.Has(p) {
-				d.Add(at, key+" is missing", "")
-			}
+		if !d.Has(&x.From) {
+			d.Add(at, "from is missing", "")
+		}
+		if !d.Has(&x.To) {
+			d.Add(at, "to is missing", "")
 		}
 		d.checkEnd(c, &x.From, false)
 		d.warnShell(d.checkEnd(c, &x.To, true), d.Given(&x.To, at))
@@ -95,6 +99,9 @@ var flowTemplates = map[string][]string{"peer-review": {"author", "reviewer"}, "
 func (d *decoder) checkFlows(c *Config) {
 	for i := range c.Flows {
 		f := &c.Flows[i]
+		if !d.Has(f) {
+			continue // no mapping, which was said already
+		}
 		at := d.At(f)
 		if !d.Has(&f.Flow) {
 			d.Add(at, "flow is missing", "one of "+strings.Join(d.names.Flows, ", "))

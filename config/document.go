@@ -67,23 +67,26 @@ func (d *decoder) document(c *Config) []field {
 		key("agents", strict.List(d.Decoder, &c.Agents, func(a *Agent) func(value) {
 			return func(v value) {
 				a.Kind, a.Consult, a.Pos = "auto", "fresh", Pos{v.Node.Line, v.Node.Column}
-				d.Mark(a, v)
-				d.Object(v, d.agent(a))
+				if d.Object(v, d.agent(a)) {
+					d.Mark(a, v)
+				}
 			}
 		})),
 		key("connections", strict.List(d.Decoder, &c.Connections, func(x *Connection) func(value) {
 			return func(v value) {
 				*x = Connection{Trigger: "on-idle", Transform: "prompt-wrap", Enabled: true, OnError: "legacy",
 					Guard: defaultGuard(), Pos: Pos{v.Node.Line, v.Node.Column}}
-				d.Mark(x, v)
-				d.Object(v, d.connection(x))
+				if d.Object(v, d.connection(x)) {
+					d.Mark(x, v)
+				}
 			}
 		})),
 		key("flows", strict.List(d.Decoder, &c.Flows, func(f *Flow) func(value) {
 			return func(v value) {
 				f.Pos = Pos{v.Node.Line, v.Node.Column}
-				d.Mark(f, v)
-				d.Object(v, d.flow(f))
+				if d.Object(v, d.flow(f)) {
+					d.Mark(f, v)
+				}
 			}
 		})),
 		key("limits", func(v value) { d.Object(v, d.limits(&c.Limits)) }),

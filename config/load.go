@@ -50,7 +50,7 @@ func Parse(file string, b []byte, names Names) (*Config, error) {
 	cfg := defaults(file)
 	if root := d.Root(b); root != nil {
 		top := value{Node: root}
-		if d.Object(top, d.document(cfg)) {
+		if d.Object(top, d.document(cfg)) && !d.Exhausted() {
 			d.finish(cfg, top)
 		}
 	}

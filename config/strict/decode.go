@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -76,6 +77,9 @@ func (d *Decoder) spend(v Value) bool {
 	return d.budget > 0
 }
 
+// Exhausted reports whether the budget of nodes was used up, so that the rest of the file was not read.
+func (d *Decoder) Exhausted() bool { return d.budget <= 0 }
+
 // Target follows an alias.
 func Target(n *yaml.Node) *yaml.Node {
 	for range 4 {
@@ -92,11 +96,15 @@ func Null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() 
 
 // describe names what stands at a node.
 func describe(n *yaml.Node) string {
+	tagged := ""
+	if t := n.ShortTag(); t != "!!map" && t != "!!seq" {
+		tagged = " with the tag " + Quote(t)
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		return "a mapping"
+		return "a mapping" + tagged
 	case yaml.SequenceNode:
-		return "a list"
+		return "a list" + tagged
 	case yaml.ScalarNode:
 	default:
 		return "nothing"
@@ -111,7 +119,7 @@ func describe(n *yaml.Node) string {
 	case "!!str":
 		return "the text " + Quote(n.Value)
 	}
-	return fmt.Sprintf("%s (%s)", Quote(n.Value), n.ShortTag())
+	return Quote(n.Value) + tagged
 }
 
 // Wrong reports a value of the wrong type.
@@ -212,10 +220,10 @@ func (d *Decoder) unknown(at Value, fields []Field) {
 	switch near := Nearest(given, keys); {
 	case strings.Contains(strings.ToLower(given), "api_key") || strings.EqualFold(given, "apikey"):
 		hint = "a key is never written in this file: use api_key_env or api_key_file"
+	case d.home(given) != "" && (near == "" || levenshtein.ComputeDistance(given, near) > 1):
+		hint = fmt.Sprintf("it belongs to %s", d.home(given))
 	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", near)
-	case d.home(given) != "":
-		hint = fmt.Sprintf("it belongs to %s", d.home(given))
 	default:
 		hint = "known here: " + strings.Join(keys, ", ")
 	}
@@ -271,7 +279,7 @@ func List[T any](d *Decoder, p *[]T, read func(*T) func(Value)) func(Value) {
 			*p = nil
 			return
 		}
-		if n.Kind != yaml.SequenceNode {
+		if n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq" {
 			d.Wrong(v, "a list", "")
 			return
 		}

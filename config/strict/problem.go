@@ -99,7 +99,12 @@ func Nearest(s string, candidates []string) string {
 			best, distance = c, d
 		}
 	}
-	if distance > max(1, min(utf8.RuneCountInString(given), utf8.RuneCountInString(best))/3) {
+	short := min(utf8.RuneCountInString(given), utf8.RuneCountInString(best))
+	near := max(1, short/3)
+	if short >= 4 {
+		near = max(2, near) // two letters that changed places are two edits
+	}
+	if distance > near {
 		return ""
 	}
 	return best

@@ -44,7 +44,7 @@ func (d *Decoder) Root(b []byte) *yaml.Node {
 
 var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// syntax reports what the YAML library can't read. It knows only the line.
+// syntax reports what the YAML library can't read. It knows only the line, and often only that of the block around it.
 func (d *Decoder) syntax(err error, b []byte) {
 	m := syntaxLine.FindStringSubmatch(err.Error())
 	n := &yaml.Node{Line: 1, Column: 1}
@@ -55,20 +55,46 @@ func (d *Decoder) syntax(err error, b []byte) {
 			n.Line = l
 		}
 	}
+	if line := brokenLine(b); line > n.Line {
+		n.Line = line
+	}
 	hint := ""
+	lines := strings.Split(string(b), "\n")
 	switch {
+	case n.Line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[n.Line-1], " "), "\t"):
+		hint = "indent with spaces: YAML allows no tabs here"
 	case strings.Contains(message, "cannot start any token"):
 		line, column := startOfToken(b)
 		if line > 0 {
 			n.Line, n.Column = line, column
 		}
-		hint = `a value that begins with % or @ or a tab must stand in quotes: "%7"`
+		hint = `a value that begins with % or @ must stand in quotes: "%7"`
 	case strings.Contains(message, "mapping values are not allowed"):
 		hint = `a text that has ": " in it must stand in quotes`
 	case strings.Contains(message, "did not find expected"), strings.Contains(message, "could not find expected"):
 		hint = "look at indentation, quotes and brackets in this line and the one before"
 	}
 	d.Add(Value{Node: n}, "this is no YAML: "+strings.Map(printable, message), hint)
+}
+
+// brokenLine is the line from which on no beginning of the file can be read; 0 if the file is too long to try.
+func brokenLine(b []byte) int {
+	const longest = 500 // parsing as many beginnings takes some 0.2 s
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	if len(lines) > longest {
+		return 0
+	}
+	for i := len(lines); i > 0; i-- {
+		end := 0
+		for _, l := range lines[:i-1] {
+			end += len(l)
+		}
+		var doc yaml.Node
+		if yaml.Unmarshal(b[:end], &doc) == nil {
+			return i
+		}
+	}
+	return 1
 }
 
 var badToken = regexp.MustCompile(`^[^#'"]*[:\-\[,] +([%@` + "`" + `])`)

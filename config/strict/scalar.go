@@ -140,7 +140,11 @@ func (d *Decoder) Integer(p *int, low, high int) func(Value) {
 		n := Target(v.Node)
 		i, err := strconv.Atoi(n.Value)
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || (err != nil && !isRange(err)) {
-			d.Wrong(v, fmt.Sprintf("a whole number from %d to %d", low, high), "")
+			hint := ""
+			if _, plain := strconv.Atoi(n.Value); plain == nil && n.ShortTag() == "!!str" {
+				hint = "remove the quotes"
+			}
+			d.Wrong(v, fmt.Sprintf("a whole number from %d to %d", low, high), hint)
 			return
 		}
 		if err != nil || i < low || i > high {
@@ -163,6 +167,8 @@ func (d *Decoder) Boolean(p *bool) func(Value) {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 			hint := ""
 			switch strings.ToLower(n.Value) {
+			case "true", "false":
+				hint = "remove the quotes"
 			case "yes", "on", "y", "1":
 				hint = "write true"
 			case "no", "off", "n", "0":
