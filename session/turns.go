@@ -49,7 +49,10 @@ func (s *Sessions) followTurns(t *tracked, l *look, now time.Time) []Event {
 	found := t.turns.key != key
 	if found {
 		t.turns, t.book = turnLog{key: key, since: t.lastAt}, nil
-		if t.lastAt.IsZero() {
+		switch {
+		case l.recorded() && r.Transcript == "":
+			t.turns.since = time.Time{} // its transcript begins with its first prompt: all of it is news
+		case t.lastAt.IsZero():
 			t.turns.since = now
 		}
 		t.turn.Store(nil)
@@ -108,9 +111,8 @@ func (s *Sessions) readTurns(t *tracked, now time.Time) []Event {
 			t.turn.Store(&ev.Turn)
 		}
 	}
-	if t.turn.Load() == nil && t.turns.cur.Ended && t.turns.cur.ID == t.turns.reported {
-		turn := t.turns.cur
-		t.turn.Store(&turn)
+	if cur := t.turns.cur; anew && cur.Ended && cur.ID == t.turns.reported {
+		t.turn.Store(&cur)
 	}
 	return events
 }
@@ -118,41 +120,46 @@ func (s *Sessions) readTurns(t *tracked, now time.Time) []Event {
 // base takes what stands in a transcript that was just opened, replaced or cut. Only what began after the last look at
 // this agent is news; all else was there before.
 func (g *turnLog) base(fold agent.Fold) []Event {
-	var events []Event
-	seen := map[promptKey]bool{}
+	g.prompts = map[promptKey]bool{}
 	for _, p := range fold.Prompts() {
-		seen[promptKey{p.ID, p.Offset}] = !p.Queued && !p.Time.After(g.since)
+		g.prompts[promptKey{p.ID, p.Offset}] = !p.Queued && !p.Time.After(g.since)
 	}
-	g.prompts = seen
 	cur, ok := fold.Last()
-	if !ok {
+	switch {
+	case !ok:
 		g.cur = agent.Turn{}
 		return nil
-	}
-	switch {
 	case cur.ID == g.cur.ID: // the same turn in another file
 	case cur.Started.After(g.since):
-		return g.step(fold)
+		events := g.newPrompts(fold)
+		if list, ok := fold.(agent.TurnLister); ok {
+			for _, t := range list.Turns() {
+				if t.ID != cur.ID && t.Ended && t.Started.After(g.since) {
+					events = append(events, Event{Kind: TurnOpened, At: t.Started, Turn: t}, Event{Kind: TurnEnded, At: t.End, Turn: t})
+				}
+			}
+		}
+		return append(events, g.step(fold)...)
 	case cur.Ended:
 		g.reported = cur.ID
 	}
 	g.opened, g.cur = cur.ID, cur
-	return events
+	return nil
 }
 
 // step compares the fold with what was told so far, after every line.
 func (g *turnLog) step(fold agent.Fold) []Event {
-	events := g.newPrompts(fold)
+	var events []Event
 	cur, ok := fold.Last()
-	if !ok {
-		return events
-	}
-	if old := g.cur; old.ID != cur.ID && old.Ended && old.Background == 0 && old.ID != g.reported {
+	if old := g.cur; ok && old.ID != cur.ID && old.Ended && old.Background == 0 && old.ID != g.reported {
 		g.reported = old.ID
 		events = append(events, Event{Kind: TurnEnded, At: old.End, Turn: old})
 	}
-	g.cur = cur
-	if cur.ID != g.opened {
+	events = append(events, g.newPrompts(fold)...)
+	if !ok {
+		return events
+	}
+	if g.cur = cur; cur.ID != g.opened {
 		g.opened = cur.ID
 		events = append(events, Event{Kind: TurnOpened, At: cur.Started, Turn: cur})
 	}
