@@ -3,7 +3,6 @@ package checks
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"maps"
 	"slices"
 	"strings"
@@ -68,78 +67,80 @@ func checkGo(files []file) []string {
 	return []string{fmt.Sprintf("%d go statements, at most %d: %s", len(found), maxGo, strings.Join(found, " "))}
 }
 
-// checkDocs lists exported names without a comment that begins with the name, and packages without a comment.
+// checkDocs lists exported names without a comment that begins with the name, and packages without a comment. Of twins for
+// several systems (proc_linux.go, proc_other.go) one may speak for both.
 func checkDocs(files []file) []string {
 	var bad []string
-	documented, first := map[string]bool{}, map[string]file{}
+	documented, undocumented := map[string]bool{}, map[string]string{}
 	for _, f := range files {
 		if f.test {
 			continue
 		}
-		if f.ast.Doc != nil {
-			documented[f.dir] = true
+		note := func(name, where string, ok bool) {
+			if ok {
+				documented[f.dir+" "+name] = true
+			} else {
+				undocumented[f.dir+" "+name] = where
+			}
 		}
-		if _, ok := first[f.dir]; !ok {
-			first[f.dir] = f
-		}
+		note("package comment", "package "+f.dir+" has no package comment", f.ast.Doc != nil)
 		for _, d := range f.ast.Decls {
-			bad = append(bad, f.undocumented(d)...)
+			f.exports(d, note)
 		}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(first)) {
-		if !documented[dir] {
-			bad = append(bad, fmt.Sprintf("package %s has no package comment", dir))
+	for _, key := range slices.Sorted(maps.Keys(undocumented)) {
+		if !documented[key] {
+			bad = append(bad, undocumented[key])
 		}
 	}
 	return bad
 }
 
-// undocumented lists what a declaration exports without saying what it is.
-func (f file) undocumented(d ast.Decl) []string {
+// exports calls note for each name that a declaration exports.
+func (f file) exports(d ast.Decl, note func(name, where string, ok bool)) {
+	named := func(n ast.Node, key, name string, ok bool) {
+		if ast.IsExported(name) {
+			note(key, fmt.Sprintf("%s: %s has no comment that begins with its name", f.at(n), name), ok)
+		}
+	}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Name.IsExported() && exportedReceiver(d) && !begins(d.Doc, d.Name.Name) {
-			return []string{fmt.Sprintf("%s: %s has no comment that begins with its name", f.at(d), d.Name.Name)}
+		if receiver := receiver(d); receiver == "" || ast.IsExported(receiver) {
+			named(d, receiver+"."+d.Name.Name, d.Name.Name, begins(d.Doc, d.Name.Name))
 		}
 	case *ast.GenDecl:
-		var bad []string
 		for _, s := range d.Specs {
-			bad = append(bad, f.undocumentedSpec(d, s)...)
-		}
-		return bad
-	}
-	return nil
-}
-
-func (f file) undocumentedSpec(d *ast.GenDecl, s ast.Spec) []string {
-	switch s := s.(type) {
-	case *ast.TypeSpec:
-		doc := s.Doc
-		if doc == nil && !d.Lparen.IsValid() {
-			doc = d.Doc
-		}
-		if s.Name.IsExported() && !begins(doc, s.Name.Name) {
-			return []string{fmt.Sprintf("%s: %s has no comment that begins with its name", f.at(s), s.Name.Name)}
-		}
-	case *ast.ValueSpec:
-		// A group of constants or variables is one thing: its own comment, or that of each, says what it is.
-		if s.Names[0].IsExported() && d.Tok != token.IMPORT && s.Doc == nil && s.Comment == nil && d.Doc == nil {
-			return []string{fmt.Sprintf("%s: %s has no comment", f.at(s), s.Names[0].Name)}
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				doc := s.Doc
+				if doc == nil && !d.Lparen.IsValid() {
+					doc = d.Doc
+				}
+				named(s, s.Name.Name, s.Name.Name, begins(doc, s.Name.Name))
+			case *ast.ValueSpec:
+				// A group of constants or variables is one thing: its own comment, or that of each, says what it is.
+				named(s, s.Names[0].Name, s.Names[0].Name, s.Doc != nil || s.Comment != nil || d.Doc != nil)
+			}
 		}
 	}
-	return nil
 }
 
-func exportedReceiver(d *ast.FuncDecl) bool {
+// receiver is the type that a method belongs to, "" for a function.
+func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return true
+		return ""
 	}
 	t := d.Recv.List[0].Type
 	if star, ok := t.(*ast.StarExpr); ok {
 		t = star.X
 	}
-	id, ok := t.(*ast.Ident)
-	return !ok || id.IsExported()
+	if index, ok := t.(*ast.IndexExpr); ok {
+		t = index.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return "?"
 }
 
 func begins(doc *ast.CommentGroup, name string) bool {

@@ -31,8 +31,8 @@ var arrows = map[string][]string{
 	"daemon": {
 		"agent", "api", "config", "deliver", "llm", "madoagent", "mcp", "record", "route", "route/*", "session", "store", "tmux",
 	},
-	"cmd/madohub":    {"daemon", "config"}, // config: the class of its errors decides the exit code
-	"cmd/madohubctl": {"api", "config", "tmux", "session", "agent", "route/flow", "record"},
+	"cmd/madohub":    {"daemon", "config"},                                                                                      // config: the class of its errors decides the exit code
+	"cmd/madohubctl": {"api", "config", "tmux", "session", "agent", "route/flow", "record", "route/trigger", "route/transform"}, // the last two for their names, which config.Load is handed
 
 	// What serves tests and the demo knows MadoHub from outside, by its binaries and the words of its records.
 	"scripts/bench":           {"scripts/*", "tmux", "session", "agent", "record", "store"},
@@ -45,6 +45,7 @@ var arrows = map[string][]string{
 	"scripts/receiver":        {"scripts/tty"},
 	"scripts/rig":             {"record"},
 	"scripts/scripted":        {"scripts/tty"},
+	"scripts/system":          nil,
 	"scripts/tty":             nil,
 }
 
