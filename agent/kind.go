@@ -129,6 +129,14 @@ type Turn struct {
 	Failure    record.Reason // why there is no answer; "" if there is one
 	Detail     string        // the failure in the agent's words, at most 300 characters
 	Answer     string
+	Steered    []string // ids of further prompts that the agent took while it worked on this turn, at most 16
+}
+
+// TurnLister is implemented by folds that can name more than the newest turn: where two panes write to one transcript,
+// the turn of a pane's own prompt need not be the newest.
+type TurnLister interface {
+	// Turns are the newest turns, oldest first, at most 8.
+	Turns() []Turn
 }
 
 // Prompt is a prompt as the target's own record has it.
