@@ -48,7 +48,7 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 		}
 	}
 	l.judge(now, sc, t)
-	l.lookCloser(sc)
+	l.lookCloser(sc, t)
 	if l.view.Since = t.view.Load().Since; l.view.State != t.view.Load().State {
 		l.view.Since = now
 	}
@@ -64,12 +64,12 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 }
 
 // lookCloser lets the screen object to what the records allow.
-func (l *look) lookCloser(sc *agent.Screen) {
+func (l *look) lookCloser(sc *agent.Screen, t *tracked) {
 	v := &l.view
-	if sc == nil || l.seat.kind.Screen == nil {
+	if !l.live || sc == nil {
 		return
 	}
-	reading := l.seat.kind.Screen(*sc)
+	reading := l.read(sc, t)
 	v.Box = reading.Box
 	switch {
 	case v.State != record.StateIdle:

@@ -39,7 +39,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 		}
 	}
 	list, err := candidates(spec, snap, st.first)
-	if isID(spec.Target) && len(list) > 0 && st.first == (tmux.Identity{}) {
+	if tmux.ValidPane(spec.Target) && len(list) > 0 && st.first == (tmux.Identity{}) {
 		st.first = snap.Server
 	}
 	found := st.choose(spec, list, tab, taken, v)
@@ -167,7 +167,7 @@ func (st *seat) occupant(spec Spec, p tmux.Pane, tab *proc.Table) (agent.Kind, a
 
 // candidates are the panes that a Spec means.
 func candidates(spec Spec, snap tmux.Snapshot, first tmux.Identity) ([]tmux.Pane, error) {
-	if isID(spec.Target) && first != (tmux.Identity{}) && first != snap.Server {
+	if tmux.ValidPane(spec.Target) && first != (tmux.Identity{}) && first != snap.Server {
 		return nil, fmt.Errorf("pane %s was in tmux server %d, which has ended; name the new pane", spec.Target, first.PID)
 	}
 	if spec.Target != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/session/mailbox"
 	"github.com/madohub/madohub/session/proc"
 	"github.com/madohub/madohub/session/records"
 	"github.com/madohub/madohub/session/screen"
@@ -55,7 +55,7 @@ type Sessions struct {
 	procs   proc.Reader
 	home    string
 	servers []*server
-	events  mailbox
+	events  *mailbox.Box[Event]
 	proofs  records.Proofs
 
 	mu     sync.Mutex
@@ -101,7 +101,10 @@ func New(opt Options) *Sessions {
 		opt.OnEvent = func(Event) {}
 	}
 	s := &Sessions{log: opt.Log, onEvent: opt.OnEvent, procs: proc.Reader{Root: opt.ProcRoot}, home: opt.Home}
-	s.events.wake = make(chan struct{}, 1)
+	// Of a row of changes of one agent only the newest matters.
+	s.events = mailbox.New(func(last, next Event) bool {
+		return last.Kind == Changed && next.Kind == Changed && last.Agent == next.Agent
+	})
 	for _, o := range opt.Servers {
 		if o.Poll <= 0 {
 			o.Poll = DefaultPoll
@@ -233,63 +236,9 @@ func (s *Sessions) Terminal(socket string) (tmux.Conn, bool) {
 // Run watches until ctx ends: one loop a tmux server. No error of a server, a process or a file ends it.
 func (s *Sessions) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.events.run(ctx, s.onEvent) })
+	g.Go(func() error { return s.events.Run(ctx, s.onEvent) })
 	for _, srv := range s.servers {
 		g.Go(func() error { return s.watch(ctx, srv) })
 	}
 	return g.Wait()
-}
-
-// mailbox keeps events until their taker has time, so that a slow taker stops no watcher and no event is lost.
-type mailbox struct {
-	wake chan struct{} // holds one
-
-	mu   sync.Mutex
-	list []Event // mu
-}
-
-// put adds an event. A Changed that directly follows a waiting Changed of the same agent replaces it: only the newest
-// state matters, and a taker that hangs must not fill the memory with them.
-func (m *mailbox) put(ev Event) {
-	m.mu.Lock()
-	n := len(m.list)
-	if n > 0 && ev.Kind == Changed && m.list[n-1].Kind == Changed && m.list[n-1].Agent == ev.Agent {
-		m.list[n-1] = ev
-	} else {
-		m.list = append(m.list, ev)
-	}
-	m.mu.Unlock()
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (m *mailbox) run(ctx context.Context, take func(Event)) error {
-	for {
-		m.mu.Lock()
-		list := m.list
-		m.list = nil
-		m.mu.Unlock()
-		for _, ev := range list {
-			if ctx.Err() != nil {
-				return nil
-			}
-			take(ev)
-		}
-		if len(list) > 0 {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-m.wake:
-		}
-	}
-}
-
-// isID reports whether a target is a pane id.
-func isID(target string) bool {
-	digits, ok := strings.CutPrefix(target, "%")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }

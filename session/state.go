@@ -9,6 +9,7 @@ import (
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/session/proc"
 	"github.com/madohub/madohub/session/records"
+	"github.com/madohub/madohub/session/screen"
 	"github.com/madohub/madohub/tmux"
 )
 
@@ -52,12 +53,12 @@ func (l *look) needsScreen() bool {
 func (l *look) recorded() bool { return l.seat.records.Session.ID != "" }
 
 // judge settles the state by the strongest evidence that speaks: process, session record, screen, pattern.
-func (l *look) judge(now time.Time, screen *agent.Screen, t *tracked) {
+func (l *look) judge(now time.Time, sc *agent.Screen, t *tracked) {
 	v := &l.view
 	switch {
 	case !l.live:
 	case v.Shell:
-		l.judgeShell(screen, t)
+		l.judgeShell(sc, t)
 	case proc.Stopped(v.Process):
 		v.State, v.Evidence = record.StateSuspended, fmt.Sprintf("suspended (stopped, %s in foreground)", v.Pane.Command)
 	case !proc.Foreground(v.Process):
@@ -68,7 +69,7 @@ func (l *look) judge(now time.Time, screen *agent.Screen, t *tracked) {
 	case l.recorded():
 		l.judgeRecord(now)
 	default:
-		l.judgeScreen(now, screen, t)
+		l.judgeScreen(now, sc, t)
 	}
 	v.Hold = hold(*v)
 }
@@ -88,9 +89,9 @@ func (l *look) judgeRecord(now time.Time) {
 }
 
 // judgeScreen judges a kind that keeps no session record, or a process that has not written one.
-func (l *look) judgeScreen(now time.Time, screen *agent.Screen, t *tracked) {
+func (l *look) judgeScreen(now time.Time, sc *agent.Screen, t *tracked) {
 	v, r := &l.view, &l.seat.records
-	reading := l.read(screen, t)
+	reading := l.read(sc, t)
 	v.State, v.Evidence = reading.State, "screen: "+reading.Rule
 	if l.seat.kind.Records == nil || l.seat.kind.Records.SessionFile == nil {
 		if v.State == "" {
@@ -113,13 +114,13 @@ func (l *look) judgeScreen(now time.Time, screen *agent.Screen, t *tracked) {
 }
 
 // judgeShell: a shell that is not in the foreground runs a command, whatever its screen shows.
-func (l *look) judgeShell(screen *agent.Screen, t *tracked) {
+func (l *look) judgeShell(sc *agent.Screen, t *tracked) {
 	v := &l.view
 	if !proc.Foreground(v.Process) || proc.Stopped(v.Process) {
 		v.State, v.Evidence = record.StateBusy, fmt.Sprintf("%s in foreground", v.Pane.Command)
 		return
 	}
-	reading := l.read(screen, t)
+	reading := l.read(sc, t)
 	v.State, v.Evidence = reading.State, "shell in foreground, screen: "+reading.Rule
 	if v.State == "" {
 		v.State, v.Evidence = record.StateUnknown, "shell in foreground, no prompt seen"
@@ -127,13 +128,16 @@ func (l *look) judgeShell(screen *agent.Screen, t *tracked) {
 }
 
 // read asks the kind, and where it says nothing the configured pattern, on the last lines of the screen.
-func (l *look) read(screen *agent.Screen, t *tracked) agent.Reading {
-	if screen == nil || l.seat.kind.Screen == nil {
+func (l *look) read(sc *agent.Screen, t *tracked) agent.Reading {
+	if sc == nil || l.seat.kind.Screen == nil {
 		return agent.Reading{}
 	}
-	reading := l.seat.kind.Screen(*screen)
+	reading := l.seat.kind.Screen(*sc)
+	if reading.State == "" && l.view.Shell {
+		reading = l.seat.kind.Screen(*screen.Unwrapped(sc))
+	}
 	if reading.State == "" && t.complete != nil {
-		if tail := strings.TrimRight(strings.Join(screen.Lines, "\n"), " \n"); t.complete.MatchString(tail) {
+		if tail := strings.TrimRight(strings.Join(sc.Lines, "\n"), " \n"); t.complete.MatchString(tail) {
 			reading.State, reading.Rule = record.StateIdle, "complete_pattern"
 		}
 	}

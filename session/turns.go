@@ -190,7 +190,11 @@ func settle(t *tracked, l *look, now time.Time) []Event {
 		state = l.seat.records.Session.State
 	}
 	cur := g.cur
-	if cur.ID == "" || cur.ID == g.reported || !quiet(state) {
+	if cur.ID == "" || cur.ID == g.reported {
+		return nil
+	}
+	switch state {
+	case record.StateBusy, record.StateStarting, record.StateUnknown, "":
 		return nil
 	}
 	if !cur.Ended || cur.Background > 0 {

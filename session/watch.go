@@ -162,15 +162,6 @@ func word(evidence string) string {
 // emit queues an event, unless a reload has taken the agent out.
 func (s *Sessions) emit(t *tracked, ev Event) {
 	if s.tracked(t.spec.Name) == t {
-		s.events.put(ev)
+		s.events.Put(ev)
 	}
-}
-
-// quiet reports whether an agent in this state is not at work on a turn.
-func quiet(state record.State) bool {
-	switch state {
-	case record.StateIdle, record.StateDialog, record.StateLimited, record.StateSuspended:
-		return true
-	}
-	return false
 }

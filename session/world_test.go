@@ -267,10 +267,7 @@ func (w *world) turn(session, prompt, answer string) {
 func (w *world) tick() []string {
 	w.Helper()
 	w.s.tick(context.Background(), w.s.servers[0])
-	w.s.events.mu.Lock()
-	list := w.s.events.list
-	w.s.events.list = nil
-	w.s.events.mu.Unlock()
+	list := w.s.events.Take()
 	var told []string
 	for _, ev := range list {
 		text := ev.Agent + " "
