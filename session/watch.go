@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/session/proc"
 	"github.com/madohub/madohub/session/screen"
 	"github.com/madohub/madohub/tmux"
@@ -120,9 +119,8 @@ func (s *Sessions) follow(ctx context.Context, srv *server, t *tracked, l *look,
 		}
 	}
 	s.publish(t, l.view, now)
-	view := *t.view.Load()
 	for _, ev := range events {
-		ev.Agent, ev.View = t.spec.Name, view
+		ev.Agent, ev.View = t.spec.Name, *t.view.Load()
 		if ev.At.IsZero() {
 			ev.At = now
 		}
