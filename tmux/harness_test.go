@@ -66,13 +66,13 @@ func TestMain(m *testing.M) {
 }
 
 func receive(path string, bracket bool) error {
-	tty, err := unix.IoctlGetTermios(0, unix.TCGETS)
+	tty, err := unix.IoctlGetTermios(0, getTermios)
 	if err != nil {
 		return err
 	}
 	tty.Iflag, tty.Oflag, tty.Lflag = 0, unix.OPOST|unix.ONLCR, 0
 	tty.Cc[unix.VMIN], tty.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(0, unix.TCSETS, tty); err != nil {
+	if err := unix.IoctlSetTermios(0, setTermios, tty); err != nil {
 		return err
 	}
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
