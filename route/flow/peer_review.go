@@ -1,6 +1,10 @@
 package flow
 
-import "github.com/madohub/madohub/config"
+import (
+	"strings"
+
+	"github.com/madohub/madohub/config"
+)
 
 // stopWord ends a review. It stands in the reviewer's template too, which does no harm: a stop keyword is looked for only
 // in what the source answered, never in what it was sent.
@@ -8,7 +12,7 @@ const stopWord = "LGTM"
 
 var peerReview = Flow{
 	Name: "peer-review",
-	Doc:  "an author and a reviewer work in turns until the reviewer has nothing left to say",
+	Doc:  "they take turns until the reviewer is content",
 	Manual: `When the author has finished, the reviewer gets the answer and is asked for a review; when the reviewer has
 finished, the author gets the review. The loop ends when either answer contains "` + stopWord + `" (guard.stop_keyword), or
 after five deliveries in each direction (guard.max_rounds). A prompt that you type into either agent begins a new count.
@@ -23,7 +27,7 @@ const reviewTemplate = `Please review the work of {source}, another coding agent
 
 Look at the actual changes, not only at this report. Name each real problem with its file and line, why it is one, and how to mend it; the gravest first. Leave out praise and matters of taste.
 
-If nothing has to change, answer with the one word ` + stopWord + ` and nothing else. Otherwise do not use that word.
+If nothing has to change, answer with just ` + stopWord + ` and nothing else. Otherwise do not use that word.
 
 What {source} reported:
 
@@ -41,7 +45,11 @@ The review:
 
 func expandPeerReview(f config.Flow) []config.Connection {
 	a := f.Agents
-	review := wrap(f.Name+"/review", a.Author, a.Reviewer, text(f, "reviewer", reviewTemplate))
+	ask := reviewTemplate
+	if f.Guard.StopKeyword != "" {
+		ask = strings.ReplaceAll(ask, stopWord, f.Guard.StopKeyword)
+	}
+	review := wrap(f.Name+"/review", a.Author, a.Reviewer, text(f, "reviewer", ask))
 	revise := wrap(f.Name+"/revise", a.Reviewer, a.Author, text(f, "author", reviseTemplate))
 	review.Guard.StopKeyword, revise.Guard.StopKeyword = stopWord, stopWord
 	return []config.Connection{review, revise}
