@@ -165,6 +165,12 @@ func (w *world) sees(name, state string) {
 	}))
 }
 
+// wait waits for any condition.
+func (w *world) wait(what string, cond func() (bool, error)) {
+	w.t.Helper()
+	must(w.t, rig.Wait(w.ctx(), what, cond))
+}
+
 // ctx bounds one condition.
 func (w *world) ctx() context.Context {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patient, fmt.Errorf("not within %s", patient))
