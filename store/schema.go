@@ -109,10 +109,6 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return typed("read the database's version", err)
 	}
-	if version > len(migrations) {
-		return fmt.Errorf("the database has format %d and this program knows formats up to %d: "+
-			"it was written by a newer madohub; update this one, or give it another --state-dir", version, len(migrations))
-	}
 	for ; version < len(migrations); version++ {
 		what := fmt.Sprintf("bring the database to format %d", version+1)
 		tx, err := db.BeginTx(ctx, nil)

@@ -26,11 +26,14 @@ const (
 // Options change how a store is opened. The zero value is right for the daemon.
 type Options struct {
 	Now func() time.Time // nil: time.Now
+
+	unsafe bool // without fsync, for tests of what is not durability
 }
 
 // Store is an open database. Its methods may be called from several goroutines.
 type Store struct {
 	path    string
+	unsafe  bool
 	now     func() time.Time
 	corrupt string // fixed at open
 
@@ -52,7 +55,7 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, now: opt.Now, turn: make(chan struct{}, 1)}
+	s := &Store{path: path, unsafe: opt.unsafe, now: opt.Now, turn: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -91,8 +94,15 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
-	pragmas := []string{"foreign_keys(1)", "auto_vacuum(incremental)", "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(16777216)"}
-	if s.write, err = connect(s.path, 1, pragmas...); err != nil {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	sync := "synchronous(FULL)"
+	if s.unsafe {
+		sync = "synchronous(OFF)"
+	}
+	s.write, err = connect(s.path, 1, "", "foreign_keys(1)", "auto_vacuum(incremental)", "journal_mode(WAL)", sync, "journal_size_limit(16777216)")
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -100,9 +110,6 @@ func (s *Store) open(ctx context.Context) (err error) {
 			err = errors.Join(err, s.write.Close())
 		}
 	}()
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
 	if err := migrate(ctx, s.write); err != nil {
 		return err
 	}
@@ -111,16 +118,19 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return typed("read "+s.path, err)
 	}
 	s.changes.start(seq)
-	s.read, err = connect(s.path, readers, "query_only(1)")
+	s.read, err = connect(s.path, readers, "", "query_only(1)")
 	return err
 }
 
 // connect opens a pool. Its connections are made when they are needed, so errors of the file show up later.
-func connect(path string, conns int, pragmas ...string) (*sql.DB, error) {
+func connect(path string, conns int, mode string, pragmas ...string) (*sql.DB, error) {
 	values := url.Values{"_txlock": {"immediate"}}
 	values.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
 	for _, p := range pragmas {
 		values.Add("_pragma", p)
+	}
+	if mode != "" {
+		values.Set("mode", mode)
 	}
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: values.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
@@ -132,11 +142,24 @@ func connect(path string, conns int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// usable checks that the file is a whole database. quick_check reads every page but leaves out the comparison of
-// indexes with tables, which would take minutes on a big log.
-func (s *Store) usable(ctx context.Context) error {
+// usable checks, without a chance to write, that the file is a whole database of a format that we know. quick_check reads
+// every page but leaves out the comparison of indexes with tables, which would take minutes on a big log.
+func (s *Store) usable(ctx context.Context) (err error) {
+	db, err := connect(s.path, 1, "ro")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return typed("read the format of "+s.path, err)
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("%s has format %d and this program knows formats up to %d: it was written by a newer madohub; "+
+			"update this one, or give it another --state-dir", s.path, version, len(migrations))
+	}
 	var verdict string
-	if err := s.write.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
 		return typed("check "+s.path, err)
 	}
 	if verdict != "ok" {

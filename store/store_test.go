@@ -30,9 +30,17 @@ func open(t testing.TB) *Store {
 	return openAt(t, filepath.Join(t.TempDir(), "state", "madohub.db"))
 }
 
-func openAt(t testing.TB, path string) *Store {
+func openAt(t testing.TB, path string) *Store { t.Helper(); return openWith(t, path, Options{}) }
+
+// fast is a store without fsync.
+func fast(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), path, Options{})
+	return openWith(t, filepath.Join(t.TempDir(), "state", "madohub.db"), Options{unsafe: true})
+}
+
+func openWith(t testing.TB, path string, opt Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
