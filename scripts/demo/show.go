@@ -32,6 +32,11 @@ func (s *show) stage(ctx context.Context) (err error) {
 	if s.tmux, err = rig.NewTmux(s.dir); err != nil {
 		return err
 	}
+	server, err := s.tmux.PID()
+	if err != nil {
+		return err
+	}
+	s.pids["the tmux server"] = server
 	s.panes = map[string]*rig.Pane{}
 	scripts := map[string]string{"author": authorScript, "reviewer": reviewerScript}
 	claude := filepath.Join(s.dir, "claude") // agents are known by the exact name of their process

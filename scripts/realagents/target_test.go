@@ -110,7 +110,11 @@ func TestTargetNotReady(t *testing.T) {
 		func() { b.prompt("@@hold:x@@"); w.sees("b", "busy") },
 		func() { w.model.Release("x") }, record.TargetBusy)
 	w.heldThenDelivered(b, "permission dialog",
-		func() { b.prompt("@@tool:touch perm-made@@"); b.waiting("Do you want to proceed?"); w.sees("b", "dialog") },
+		func() {
+			b.prompt("@@tool:touch perm-made@@")
+			b.waiting("Do you want to proceed?")
+			w.sees("b", "dialog")
+		},
 		func() { must(t, b.pane.Keys("Escape")) }, record.TargetDialog)
 	if _, err := os.Stat(made); err == nil {
 		t.Errorf("the dialog was approved: %s exists", made)

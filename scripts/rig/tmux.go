@@ -33,6 +33,15 @@ func NewTmux(dir string) (*Tmux, error) {
 	return t, nil
 }
 
+// PID is the server's process.
+func (t *Tmux) PID() (int, error) {
+	s, err := t.Run("display-message", "-p", "#{pid}")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(s)
+}
+
 // Run runs one tmux command.
 func (t *Tmux) Run(args ...string) (string, error) { return t.run("", args...) }
 
