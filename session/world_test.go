@@ -73,6 +73,7 @@ func newWorld(t testing.TB, specs ...Spec) *world {
 	w.conn = &fakeConn{screens: map[string][]string{}}
 	w.conn.snap.Server = tmux.Identity{PID: 100, Start: 1000}
 	w.write(filepath.Join(w.root, "stat"), fmt.Sprintf("cpu 1\nbtime %d\n", time.Now().Add(-time.Hour).Unix()))
+	w.proc(process{pid: 100, ppid: 1, comm: "tmux: server"})
 	w.s = New(Options{Servers: []Server{{Conn: w.conn}}, Specs: specs, ProcRoot: w.root, Home: w.home})
 	return w
 }
