@@ -28,7 +28,9 @@ func (e *Engine) Check(ctx context.Context, item record.Item, now time.Time) Ver
 	if v := guard.Ask(guard.Typing, f); v.Outcome != "" {
 		return v
 	}
-	e.pace.LetGo(&item.Record, now)
+	if f.Rule != nil {
+		e.pace.LetGo(f.Rule.Name, now)
+	}
 	e.chains.LetGo(item.Target, item.Record.ID, item.Record.Text, item.Record.Hops, now)
 	return Verdict{}
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/madohub/madohub/record"
@@ -41,7 +42,7 @@ func (e *Engine) Explain(ctx context.Context, connection string) (Explanation, e
 	waits := x.sourceChecks(e, f, rules.cfg.IdleDelay)
 	x.gateChecks(f)
 	x.targetChecks(ctx, e, f)
-	x.Verdict = x.verdict(f, waits, ended && turn.Ended)
+	x.Verdict = x.verdict(f, waits, ended && turn.Ended, turn.Failure != "" || turn.Answer == "")
 	return x, nil
 }
 
@@ -113,7 +114,7 @@ func stateOf(f *guard.Facts) record.State {
 }
 
 // verdict names the one cause that a person should look at first.
-func (x *Explanation) verdict(f *guard.Facts, waits, ended bool) string {
+func (x *Explanation) verdict(f *guard.Facts, waits, ended, unanswered bool) string {
 	failed := map[string]string{}
 	for _, c := range x.Checks {
 		if !c.OK {
@@ -137,8 +138,14 @@ func (x *Explanation) verdict(f *guard.Facts, waits, ended bool) string {
 		return fmt.Sprintf("%s can't fire: %s.", name, failed["source"])
 	case !ended:
 		return fmt.Sprintf("%s has nothing to forward yet: %s.", name, failed["turn"])
+	case unanswered:
+		return fmt.Sprintf("%s forwarded nothing, because %s; it fires after the next turn that ends with an answer.", name, failed["turn"])
 	}
-	return fmt.Sprintf(`%s is ready and fires after the next turn of %s; "madohubctl fire %s" sends the last answer now.`, name, f.Rule.From, name)
+	last := "it has not fired yet"
+	if c := x.Connection; c.LastID != "" {
+		last = fmt.Sprintf("its newest record %s is %s", c.LastID, strings.TrimRight(string(c.LastOutcome)+"/"+string(c.LastReason), "/"))
+	}
+	return fmt.Sprintf(`%s is ready (%s) and fires after the next turn of %s; "madohubctl fire %s" sends the last answer now.`, name, last, f.Rule.From, name)
 }
 
 func ago(now, then time.Time) time.Duration {

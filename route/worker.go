@@ -123,9 +123,16 @@ func (w *worker) handle(ctx context.Context, ev Event) {
 		return
 	}
 	key := turnKey(ev.Session, ev.Turn)
+	c := w.e.inForce().rules[w.name] // before mu: Swap locks the engine first
 	w.mu.Lock()
 	out := w.trig.Event(trigger.Event{Kind: kind, At: ev.At, Key: key, Turn: ev.Turn, Evidence: ev.Evidence}, time.Now())
 	pending := w.trig.Pending()
+	if kind == trigger.Ended && c != nil && c.Stops(ev.Turn.Answer) {
+		// A loop ends with the word, not with the silence after it: until then another turn could hide it.
+		if f, ok := w.trig.Take(); ok {
+			out = append(out, f)
+		}
+	}
 	w.mu.Unlock()
 	w.decide(ctx, out...)
 	if ev.Kind == AgentFound && key != "" && key != pending {

@@ -28,7 +28,8 @@ func CoolUntil(p *Pace, c record.Counter, r *Rule, now time.Time) time.Time {
 	return last.Add(r.Guard.Cooldown)
 }
 
-// Spacing asks: two connections must not hit one target at the same moment.
+// Spacing asks: two connections must not hit one target at the same moment. Texts that are sent by hand are spaced by those
+// who deliver, who know when they last typed into a pane.
 var Spacing = Gate{"target_spacing", func(f *Facts) Verdict {
 	spacing := f.Limits.TargetSpacing
 	var last time.Time
@@ -38,9 +39,6 @@ var Spacing = Gate{"target_spacing", func(f *Facts) Verdict {
 				last = at
 			}
 		}
-	}
-	if id, at := f.Pace.LastSend(f.Record.To); id != f.Record.ID && at.After(last) {
-		last = at
 	}
 	if until := last.Add(spacing); !last.IsZero() && until.After(f.Now) {
 		v := no(record.Held, record.TargetSpacing, "%q got another text less than %s ago (limits.target_spacing)", f.Record.To, spacing)

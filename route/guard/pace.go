@@ -18,7 +18,6 @@ type Pace struct {
 	mu   sync.Mutex
 	seen map[string]delivery  // mu; by connection
 	went map[string]time.Time // mu; by connection: when a gate last let a text of it go
-	sent map[string]sending   // mu; by target: the newest text without a connection that was let go
 }
 
 type delivery struct {
@@ -26,14 +25,9 @@ type delivery struct {
 	at     time.Time // the same moment on our monotonic clock
 }
 
-type sending struct {
-	id string
-	at time.Time
-}
-
 // NewPace makes an empty memory.
 func NewPace() *Pace {
-	return &Pace{seen: map[string]delivery{}, went: map[string]time.Time{}, sent: map[string]sending{}}
+	return &Pace{seen: map[string]delivery{}, went: map[string]time.Time{}}
 }
 
 // Last is when a connection last delivered, zero if it never did.
@@ -60,23 +54,11 @@ func (p *Pace) Last(c record.Counter, now time.Time) time.Time {
 	return d.at
 }
 
-// LastSend is the newest text without a connection that was let go to a target.
-func (p *Pace) LastSend(target string) (string, time.Time) {
+// LetGo notes that a text of a connection may be typed now.
+func (p *Pace) LetGo(connection string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.sent[target]
-	return s.id, s.at
-}
-
-// LetGo notes that a text may be typed now.
-func (p *Pace) LetGo(rec *record.Record, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if rec.Connection != "" {
-		p.went[rec.Connection] = now
-		return
-	}
-	p.sent[rec.To] = sending{id: rec.ID, at: now}
+	p.went[connection] = now
 }
 
 func earlier(a, b time.Time) time.Time {
