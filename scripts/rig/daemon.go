@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/madohub/madohub/record"
 )
 
@@ -22,6 +24,8 @@ type Daemon struct {
 	bin    string   // folder of the binaries
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
+	group  *errgroup.Group // waits for cmd
+	ended  chan struct{}   // closed when cmd has ended
 }
 
 // stopTime is how long a daemon may take to end.
@@ -75,12 +79,27 @@ func (d *Daemon) Start(ctx context.Context) error {
 	d.cancel = cancel
 	if err := d.cmd.Start(); err != nil {
 		cancel()
+		d.cmd = nil
 		return fmt.Errorf("start daemon: %w", err)
 	}
+	d.group, d.ended = new(errgroup.Group), make(chan struct{})
+	d.group.Go(func() error {
+		defer close(d.ended)
+		return d.cmd.Wait()
+	})
+	over := false
 	err = Wait(ctx, "the daemon answers", func() (bool, error) {
 		_, err := d.Status()
-		return err == nil, err
+		select {
+		case <-d.ended:
+			over = true
+		default:
+		}
+		return err == nil || over, err
 	})
+	if err == nil && over {
+		err = errors.New("start daemon: it ended at once")
+	}
 	if err != nil {
 		return errors.Join(err, d.Stop(), fmt.Errorf("its log:\n%s", d.tail()))
 	}
@@ -102,7 +121,7 @@ func (d *Daemon) Stop() error {
 		return nil
 	}
 	d.cancel()
-	err := d.cmd.Wait()
+	err := d.group.Wait()
 	state := d.cmd.ProcessState
 	d.cmd = nil
 	if state == nil || state.ExitCode() != 0 {
@@ -116,7 +135,7 @@ func (d *Daemon) Crash() error {
 	if err := d.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("crash daemon: %w", err)
 	}
-	_ = d.cmd.Wait() // it says "killed", as was asked
+	_ = d.group.Wait() // it says "killed", as was asked
 	d.cancel()
 	d.cmd = nil
 	return nil
