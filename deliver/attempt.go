@@ -109,9 +109,6 @@ func (a *attempt) gates(ctx context.Context) (verdict, bool) {
 	}
 	a.text, a.pieces, a.rec.Removed = text, len(pieces), removed
 	if e := typist.CheckBox(v, a.typ); e.Outcome != "" {
-		if p := a.t.parked; p != nil && e.Reason == record.TargetDraft {
-			e.Reason, e.Detail = record.Parked, p.detail()
-		}
 		return a.refuse(ctx, e), false
 	}
 	conn, ok := a.d.o.Sessions.Terminal(v.Socket)
@@ -124,6 +121,9 @@ func (a *attempt) gates(ctx context.Context) (verdict, bool) {
 
 // refuse holds the target, or ends the item, as a gate said.
 func (a *attempt) refuse(ctx context.Context, e typist.End) verdict {
+	if p := a.t.parked; p != nil && e.Reason == record.TargetDraft {
+		e.Reason, e.Detail = record.Parked, p.detail()
+	}
 	if e.Outcome == record.Held {
 		return holdTarget(e.Reason, e.Detail)
 	}
@@ -155,10 +155,11 @@ func (a *attempt) lastLook(ctx context.Context) (verdict, bool) {
 	return verdict{}, true
 }
 
-// boxlessGate notes what stands before the cursor of a target whose input box can't be read, and holds while that is what an
-// earlier delivery left there.
+// boxlessGate notes what stands before the cursor of a target whose input box can't be read, or not always, and holds while
+// that is what an earlier delivery left there.
 func (a *attempt) boxlessGate(ctx context.Context) (verdict, bool) {
-	if !typist.Boxless(a.view, a.typ) {
+	boxless := typist.Boxless(a.view, a.typ)
+	if !boxless && !a.view.Shell {
 		return verdict{}, true
 	}
 	all, row, err := typist.BeforeCursor(ctx, a.conn, a.view)
@@ -166,7 +167,7 @@ func (a *attempt) boxlessGate(ctx context.Context) (verdict, bool) {
 		return holdTarget(record.ServerUnreachable, err.Error()), false
 	}
 	a.before = row
-	if p := a.t.parked; p != nil && !p.clean(all, row, a.view.Since) {
+	if p := a.t.parked; boxless && p != nil && !p.clean(all, row, a.view.Since) {
 		return holdTarget(record.Parked, p.detail()), false
 	}
 	return verdict{}, true

@@ -29,6 +29,7 @@ type world struct {
 	marker   string
 	box      string
 	state    record.State
+	seen     record.State // at the last look
 	shell    bool
 	boxless  bool
 	gone     bool
@@ -85,15 +86,15 @@ func (w *world) do(name string, effect func() error) error {
 	}
 	w.calls++
 	w.counts[name]++
-	die := w.calls == w.crash
-	if die && !w.after {
-		w.dead = true
-		runtime.Goexit()
-	}
 	if w.hook != nil {
 		if err := w.hook(w, name, w.counts[name]); err != nil {
 			return err
 		}
+	}
+	die := w.calls == w.crash
+	if die && !w.after {
+		w.dead = true
+		runtime.Goexit()
 	}
 	err := effect()
 	if die {
@@ -138,6 +139,7 @@ func (s fakeSessions) Look(context.Context, string) (v session.View, err error) 
 			return nil
 		}
 		s.place()
+		s.seen = s.state
 		v = session.View{Agent: "b", Kind: "fake", State: s.state, Evidence: "fake", Socket: "x", Server: s.server, Pane: s.pane,
 			Process: s.proc, SessionID: s.session, Gone: s.gone, Shell: s.shell}
 		if !s.boxless {
@@ -148,8 +150,13 @@ func (s fakeSessions) Look(context.Context, string) (v session.View, err error) 
 	return v, err
 }
 
-// place moves the cursor behind what stands in the input.
-func (w *world) place() { w.pane.CursorX, w.pane.CursorY = 2+len(w.box)%70, 5+len(w.box)/70 }
+// place moves the cursor to where the agent draws it.
+func (w *world) place() {
+	w.pane.CursorX, w.pane.CursorY = 2+len(w.box)%70, 5+len(w.box)/70
+	if w.state == record.StateDialog {
+		w.pane.CursorX, w.pane.CursorY = 1, 9 // a dialog is drawn in place of the box
+	}
+}
 
 func (s fakeSessions) Mark(context.Context, string) (m session.Mark, err error) {
 	err = s.do("mark", func() error {
@@ -273,8 +280,8 @@ func (w *world) enter(want string) {
 	switch {
 	case w.state == record.StateDialog:
 		w.broken("submit key into a dialog")
-	case w.state != record.StateIdle:
-		w.broken("submit key while %s", w.state)
+	case w.seen != record.StateIdle:
+		w.broken("submit key while %s", w.seen)
 	case w.box != want:
 		w.broken("submit key with %q in the box, not %q", w.box, want)
 	}

@@ -166,10 +166,17 @@ func (j *Job) safe(ctx context.Context, k int) (v session.View, held bool, e End
 	return v, true, End{}, true
 }
 
-// unsafe is Gate for a target in whose input our own text stands.
+// unsafe is Gate for a target in whose input our own text stands: that is a draft, and a shell whose prompt it hides, or that
+// shows a prompt for more lines, can't be told to be idle. There what stands before the cursor must speak for it.
 func unsafe(v session.View) End {
 	if v.Hold == record.TargetDraft || v.Hold == record.Parked {
 		v.Hold = ""
+	}
+	if v.Shell && v.State == record.StateUnknown && v.Problem == "" && v.Process.PID != 0 {
+		v.State = record.StateIdle
+		if v.Hold == record.StateIsUnknown {
+			v.Hold = ""
+		}
 	}
 	g := Gate(v)
 	if g.Outcome == "" && v.Box.Overlay {
@@ -218,7 +225,9 @@ func (j *Job) content(ctx context.Context, v session.View, k int) (content, erro
 		text = strings.TrimRight(strings.Join(j.pieces[:k], ""), "\n")
 	}
 	if !Boxless(v, j.Typing) {
-		return boxContent(v.Box, text), nil
+		if c := boxContent(v.Box, text); c.ours() || !v.Shell {
+			return c, nil
+		}
 	}
 	all, _, err := BeforeCursor(context.WithoutCancel(ctx), j.Conn, v)
 	if err != nil {
