@@ -394,6 +394,20 @@ func TestPasteIsByteExact(t *testing.T) {
 	})
 }
 
+func TestTypingInAnyEnvironment(t *testing.T) {
+	suite(t, func(t *testing.T, s *server) {
+		r := s.receiver(bracketed)
+		want := ""
+		for _, environ := range [][]string{{}, {"LC_ALL=C", "LANG=C"}, {"TMUX=/nowhere/else,1,0", "TMUX_PANE=%99"}} {
+			environ = append(environ, "TMUX_TMPDIR="+os.Getenv("TMUX_TMPDIR"))
+			c := s.open(t, tmux.Options{Socket: s.socket, Environ: environ})
+			mustPaste(t, c, piece(r.guard(c), "é日🧑‍💻\t;\n"))
+			want += "\x1b[200~é日🧑‍💻\t;\n\x1b[201~"
+			r.expect(want)
+		}
+	})
+}
+
 func TestPressSubmits(t *testing.T) {
 	suite(t, func(t *testing.T, s *server) {
 		c, r := s.conn(), s.receiver(bracketed)
