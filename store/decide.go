@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -58,7 +59,7 @@ func (t *tx) decide(ctx context.Context, rec *record.Record, d record.Decided) e
 	}
 	if d.Operation != "" {
 		_, err := t.ExecContext(ctx, "INSERT INTO operations (by, operation, id, hash) VALUES (?, ?, ?, ?)",
-			rec.By, d.Operation, rec.ID, pair(d.Record.To, d.Record.Text))
+			rec.By, d.Operation, rec.ID, pair(d.Record.To, asked(d.Record)))
 		if err != nil {
 			return err
 		}
@@ -108,23 +109,14 @@ func (t *tx) earlier(ctx context.Context, d record.Decided) (record.Record, bool
 	if d.Operation == "" {
 		return *d.Record, false, nil
 	}
-	rec, found, err := operation(ctx, t, d.Record.By, d.Operation, d.Record.To, d.Record.Text)
+	rec, found, err := operation(ctx, t, d.Record.By, d.Operation, d.Record.To, asked(d.Record))
 	if err != nil || !found {
 		return *d.Record, false, err
 	}
 	return rec, true, nil
 }
 
-// Operation finds the record of a request by the id that its asker gave it: false if it is new, ErrConflict if it was used
-// for another target or text.
-func (s *Store) Operation(ctx context.Context, by, op, to, text string) (record.Record, bool, error) {
-	rec, found, err := operation(ctx, s.read, by, op, to, text)
-	if err != nil {
-		return rec, false, typed("look for operation", err)
-	}
-	return rec, found, nil
-}
-
+// operation finds the record of a request by the id that its asker gave it; ErrConflict if that was for something else.
 func operation(ctx context.Context, q querier, by, op, to, text string) (record.Record, bool, error) {
 	if len(op) > maxWord {
 		return record.Record{}, false, fmt.Errorf("an operation id of %d bytes is longer than the store takes (%d)", len(op), maxWord)
@@ -144,6 +136,9 @@ func operation(ctx context.Context, q querier, by, op, to, text string) (record.
 	rec, err := load(ctx, q, id)
 	return rec, err == nil, err
 }
+
+// asked is the text as the asker gave it: what is typed may have an envelope.
+func asked(r *record.Record) string { return cmp.Or(r.SourceText, r.Text) }
 
 // supersede takes a waiting record out of the queue for a newer one. One that was begun is left alone: it is being typed.
 func (t *tx) supersede(ctx context.Context, id, by string) error {
