@@ -515,14 +515,14 @@ func TestRunTellsInOrderAndNeverStops(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		w.turn("s1", "one", "first")
-		w.conn.err = errors.New("tmux is away")
+		w.conn.fail(errors.New("tmux is away"))
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		w.conn.err = nil
+		w.conn.fail(nil)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if w.conn.lists < 15 {
-			t.Errorf("%d lists in 9 s at 500 ms", w.conn.lists)
+		if lists := w.conn.fail(nil); lists < 15 {
+			t.Errorf("%d lists in 9 s at 500 ms", lists)
 		}
 		close(slow)
 		synctest.Wait()

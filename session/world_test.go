@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ type world struct {
 // fakeConn is a tmux server without tmux.
 type fakeConn struct {
 	tmux.Conn
+	mu       sync.Mutex // err and lists, which a test of Run changes meanwhile
 	snap     tmux.Snapshot
 	err      error
 	screens  map[string][]string
@@ -41,10 +43,19 @@ type fakeConn struct {
 func (c *fakeConn) Socket() string { return "test" }
 
 func (c *fakeConn) List(context.Context) (tmux.Snapshot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.lists++
 	snap := c.snap
 	snap.Taken = time.Now()
 	return snap, c.err
+}
+
+func (c *fakeConn) fail(err error) (lists int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	return c.lists
 }
 
 func (c *fakeConn) Capture(_ context.Context, panes []string, opt tmux.CaptureOptions) (map[string]tmux.Screen, error) {
