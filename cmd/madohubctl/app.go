@@ -84,6 +84,7 @@ func (c *ctl) command(s spec) *cli.Command {
 	if s.long != "" {
 		description = s.long
 	}
+	description = strings.Join(wrap(description, defaultWidth-6), "\n")
 	var examples strings.Builder
 	for line := range strings.Lines(s.example) {
 		examples.WriteString("   " + line)

@@ -147,6 +147,7 @@ func (n *normaliser) unknownFlag(arg, name string) error {
 			names = append(names, f.Names()...)
 		}
 	}
+	names = slices.DeleteFunc(names, func(n string) bool { return len(n) == 1 || len(name) <= 2 })
 	hint := `a text that begins with a dash goes after "--"`
 	if near := config.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean --%s? A text that begins with a dash goes after \"--\"", near)

@@ -41,6 +41,9 @@ func (u *ui) explanation(e api.Explanation) {
 	case e.Connection != nil:
 		u.printf("%s: %s, %s, round %d of %d\n", clean(e.Connection.Name), route(e.Connection.From, e.Connection.To), switched(*e.Connection),
 			e.Connection.Round, e.Connection.MaxRounds)
+		if !e.Connection.Enabled {
+			u.note(whyOff(*e.Connection))
+		}
 	}
 	width := 0
 	for _, check := range e.Checks {

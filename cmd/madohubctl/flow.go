@@ -67,10 +67,10 @@ func (c *ctl) flowShow(cc *cli.Context) error {
 	if cc.Bool("json") {
 		return c.ui.json(connectionsJSON(conns), false)
 	}
-	for line := range strings.Lines(manual) {
-		c.ui.printf("# %s", line)
+	for _, line := range wrap(manual, c.ui.width-2) {
+		c.ui.printf("# %s\n", line)
 	}
-	c.ui.printf("\n%s", cleanText(string(flow.YAML(conns))))
+	c.ui.printf("%s", cleanText(string(flow.YAML(conns))))
 	return nil
 }
 

@@ -163,7 +163,8 @@ func (u *ui) log(recs []record.Record) {
 // followed prints one change. The widths are fixed, since what comes is not known.
 func (u *ui) followed(r record.Record) {
 	fixed := func(s string, w int) string { return cells.FillRight(cells.Truncate(s, w, "…"), w) }
-	u.printf("%s  %s  %s  %s  %s\n", fixed(u.stamp(r.Updated), 8), fixed(clean(r.ID), 14), fixed(by(r.Connection), 12), fixed(route(r.From, r.To), 18),
+	short := shortIDs([]string{r.ID})
+	u.printf("%s  %s  %s  %s  %s\n", r.Updated.Local().Format("15:04:05"), short(r.ID), fixed(by(r.Connection), 10), fixed(route(r.From, r.To), 15),
 		outcome(r.Outcome, r.Reason))
 }
 

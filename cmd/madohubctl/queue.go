@@ -66,7 +66,7 @@ func (u *ui) queue(items []api.Queued) {
 		ids[i] = q.ID
 	}
 	short := shortIDs(ids)
-	t := table{header: []string{"HELD", "BY", "FROM → TO", "REASON", "SINCE", "EXPIRES IN"}, flex: []int{2, 1}}
+	t := table{header: []string{"HELD", "BY", "FROM → TO", "REASON", "SINCE", "EXPIRES"}, flex: []int{2, 1}}
 	for _, q := range items {
 		reason := string(q.Reason)
 		if reason == "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/madohub/madohub/api"
+	"github.com/madohub/madohub/record"
 )
 
 func (c *ctl) statusCommand() *cli.Command {
@@ -143,6 +144,9 @@ func (u *ui) connections(conns []api.Connection) {
 	}
 	u.table(t)
 	for _, x := range conns {
+		if !x.Enabled {
+			u.note(x.Name + ": " + whyOff(x))
+		}
 		if x.Waiting != "" {
 			u.note(x.Name + ": " + x.Waiting)
 		}
@@ -152,12 +156,22 @@ func (u *ui) connections(conns []api.Connection) {
 	}
 }
 
-// switched says whether a connection is on, and if not why.
 func switched(x api.Connection) string {
 	if x.Enabled {
 		return "on"
 	}
-	return clean("off " + string(x.DisabledBy))
+	return "off"
+}
+
+// whyOff says why a connection is off, and what would switch it on.
+func whyOff(x api.Connection) string {
+	switch x.DisabledBy {
+	case record.DisabledByUser:
+		return fmt.Sprintf("paused; madohubctl resume %s", x.Name)
+	case record.DisabledByConfig:
+		return "enabled: false in the configuration"
+	}
+	return fmt.Sprintf("off by %s; madohubctl rearm %s", x.DisabledBy, x.Name)
 }
 
 func (u *ui) last(x api.Connection) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -18,14 +19,14 @@ var cells = func() *runewidth.Condition {
 type table struct {
 	header []string
 	rows   [][]string
-	flex   []int // columns that give way first when the table is too wide, in this order
+	flex   []int // columns that give way first when the table is too wide
 }
 
 func (t *table) add(row ...string) { t.rows = append(t.rows, row) }
 
 const (
-	gap     = 2 // cells between columns
-	minFlex = 8 // a column that gives way keeps at least this much
+	gap     = 2  // cells between columns
+	minFlex = 10 // a column that gives way keeps at least this much
 )
 
 // table writes a table that fits the width. The last column is not padded.
@@ -58,25 +59,28 @@ func (t *table) widths(most int) []int {
 	for _, w := range widths {
 		over += w + gap
 	}
-	for _, i := range t.flex {
-		save := min(max(over, 0), max(widths[i]-max(minFlex, cells.StringWidth(t.header[i])), 0))
-		widths[i] -= save
-		over -= save
-	}
-	for over > 0 {
-		widest := 0
-		for i := range widths {
-			if widths[i] > widths[widest] {
-				widest = i
-			}
+	for ; over > 0; over-- {
+		i := widest(widths, t.flex)
+		if i < 0 {
+			i = widest(widths, nil)
 		}
-		if widths[widest] <= minFlex {
+		if i < 0 {
 			break
 		}
-		widths[widest]--
-		over--
+		widths[i]--
 	}
 	return widths
+}
+
+// widest is the widest of some columns, or of all, that can still give way; -1 if none can.
+func widest(widths, of []int) int {
+	best := -1
+	for i, w := range widths {
+		if w > minFlex && (of == nil || slices.Contains(of, i)) && (best < 0 || w > widths[best]) {
+			best = i
+		}
+	}
+	return best
 }
 
 // wrap breaks a text at spaces so that no line is wider; a word that is wider itself is broken too.
