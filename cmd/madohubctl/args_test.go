@@ -3,11 +3,15 @@ package main
 import (
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+
+	"github.com/madohub/madohub/record"
 )
 
 func testCtl(out, errs io.Writer) *ctl {
@@ -115,5 +119,33 @@ func TestEveryCommandHasAnExampleAndTheCommonFlags(t *testing.T) {
 			t.Errorf("%s --help: exit code %d", path, code)
 		}
 		check(path, out.String())
+	}
+}
+
+func TestEveryCommandAndFlagIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check func(prefix string, commands []*cli.Command)
+	check = func(prefix string, commands []*cli.Command) {
+		for _, cmd := range commands {
+			name := prefix + cmd.Name
+			if len(cmd.Subcommands) == 0 && !strings.Contains(string(doc), "`"+name) {
+				t.Errorf("%s is not documented", name)
+			}
+			for _, f := range cmd.Flags {
+				if n := f.Names()[0]; !strings.Contains(string(doc), "--"+n) && n != "help" && n != "follow" && n != "lines" {
+					t.Errorf("%s --%s is not documented", name, n)
+				}
+			}
+			check(name+" ", cmd.Subcommands)
+		}
+	}
+	check("", testCtl(io.Discard, io.Discard).app().Commands)
+	for _, o := range record.Outcomes {
+		if !strings.Contains(string(doc), "`"+string(o)+"`") {
+			t.Errorf("outcome %s is not documented", o)
+		}
 	}
 }
