@@ -226,6 +226,11 @@ func (a *attempt) run(do func(*typist.Job) typist.End) typist.End {
 	}
 	e := do(j)
 	a.in = j.Intent
+	if j.Trouble {
+		if err := a.conn.Sweep(context.Background()); err != nil {
+			a.d.logError("buffers of killed tmux clients can't be swept", a.rec, err)
+		}
+	}
 	if !j.Submitted.IsZero() && !j.Began.IsZero() {
 		a.rec.Timings.Type = j.Submitted.Sub(j.Began).Milliseconds()
 	}

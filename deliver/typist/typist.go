@@ -65,6 +65,7 @@ type Job struct {
 	Began     time.Time // the first key
 	Submitted time.Time // the submit key
 	Proved    time.Time
+	Trouble   bool // a tmux client failed: it may have left a buffer
 
 	pieces    []string
 	pressing  bool // a submit key was sent, or may have been
@@ -167,6 +168,7 @@ func Identity(s tmux.Identity) string { return fmt.Sprintf("%d:%d", s.PID, s.Sta
 
 // logWhy notes for an operator why tmux did nothing.
 func (j *Job) logWhy(msg string, err error, why string) {
+	j.Trouble = j.Trouble || err != nil
 	j.Log.Warn(msg, zap.String("delivery", j.Intent.ID), zap.String("agent", j.Target), zap.String("why", why), zap.Error(err))
 }
 
