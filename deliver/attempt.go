@@ -17,6 +17,8 @@ import (
 const (
 	// recentKeys is how long after a person's last key in a pane nothing is typed there. tmux counts whole seconds.
 	recentKeys = 3 * time.Second
+	// sweepBuffers is how long after a tmux client was killed its buffer is old enough to be swept (see tmux.Conn).
+	sweepBuffers = 3 * time.Minute
 	// maxBackOff bounds the wait between attempts at a pane that keeps changing under our hands.
 	maxBackOff = 30 * time.Second
 )
@@ -227,9 +229,7 @@ func (a *attempt) run(do func(*typist.Job) typist.End) typist.End {
 	e := do(j)
 	a.in = j.Intent
 	if j.Trouble {
-		if err := a.conn.Sweep(context.Background()); err != nil {
-			a.d.logError("buffers of killed tmux clients can't be swept", a.rec, err)
-		}
+		time.AfterFunc(sweepBuffers, func() { _ = a.conn.Sweep(context.Background()) }) // what fails is swept after the next trouble
 	}
 	if !j.Submitted.IsZero() && !j.Began.IsZero() {
 		a.rec.Timings.Type = j.Submitted.Sub(j.Began).Milliseconds()
