@@ -56,12 +56,18 @@ func (s *Sessions) followShell(ctx context.Context, srv *server, t *tracked, l *
 
 func (sh *shellTurns) open(command string, now time.Time) []Event {
 	id := fmt.Sprintf("%s:%d", sh.key, now.UnixNano())
-	sh.turn = agent.Turn{ID: id, Prompt: command, Human: true, Started: now}
-	events := []Event{{Kind: TurnOpened, Turn: sh.turn}}
-	if command != "" {
-		events = append([]Event{{Kind: PromptTaken, Prompt: agent.Prompt{ID: id, Text: command, Time: now}}}, events...)
+	sh.turn = agent.Turn{ID: id, Human: true, Started: now}
+	events := sh.prompted(command, now)
+	return append(events, Event{Kind: TurnOpened, Turn: sh.turn})
+}
+
+// prompted tells the command of the turn once it is known.
+func (sh *shellTurns) prompted(command string, now time.Time) []Event {
+	if command == "" || sh.turn.Prompt != "" {
+		return nil
 	}
-	return events
+	sh.turn.Prompt = command
+	return []Event{{Kind: PromptTaken, Prompt: agent.Prompt{ID: sh.turn.ID, Text: command, Time: now}}}
 }
 
 // end tells the end of the command that ran. A prompt that only moved down, without a command, was an empty line.
@@ -73,6 +79,7 @@ func (sh *shellTurns) end(t *tracked, command string, printed []string, now time
 		}
 		events = sh.open(command, now)
 	}
+	events = append(events, sh.prompted(command, now)...)
 	turn := sh.turn
 	sh.turn = agent.Turn{}
 	if command != "" {

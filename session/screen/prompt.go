@@ -58,10 +58,15 @@ func (at Prompt) Command(ctx context.Context, conn tmux.Conn, old Prompt, output
 
 // Typed is what stands behind an earlier prompt on a screen now.
 func (at Prompt) Typed(p tmux.Pane, sc *agent.Screen) string {
-	if sc == nil || !at.Seen {
+	i := at.Row - p.History
+	if sc == nil || !at.Seen || i < 0 || i >= len(sc.Lines) {
 		return ""
 	}
-	command, _ := typedAt(sc.Lines, at.Row-p.History, at.Before)
+	line := sc.Lines[i]
+	for ; i+1 < len(sc.Lines) && uniseg.StringWidth(sc.Lines[i]) >= sc.Width; i++ {
+		line += sc.Lines[i+1]
+	}
+	command, _ := typedAt([]string{line}, 0, at.Before)
 	return command
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/tmux"
 )
@@ -95,7 +97,7 @@ type Place struct {
 
 // Mark notes the present place of a pane.
 func Mark(ctx context.Context, conn tmux.Conn, id string) (Place, error) {
-	p, rows, err := rowsFrom(ctx, conn, id, 0)
+	p, rows, err := rowsFrom(ctx, conn, id, -1)
 	if err != nil {
 		return Place{}, err
 	}
@@ -115,10 +117,17 @@ func Taken(ctx context.Context, conn tmux.Conn, id string, at Place, text string
 		// A scrollback that is full, or was cleared, no longer counts rows: then the last place on the screen must do.
 		end = lastRow(rows, visible, text)
 	}
-	return end >= 0 && first+end < p.History+p.CursorY, nil
+	if end < 0 {
+		return false, nil
+	}
+	below := p.History + p.CursorY - (first + end)
+	if uniseg.StringWidth(rows[end]) >= p.Width && p.CursorX == 0 {
+		below-- // a full row: its cursor waits at the beginning of the next
+	}
+	return below > 0, nil
 }
 
-// rowsFrom captures the rows of a pane from an absolute row on, but at least the visible ones.
+// rowsFrom captures the rows of a pane from an absolute row on, but at least the visible ones; -1: only these.
 func rowsFrom(ctx context.Context, conn tmux.Conn, id string, from int) (tmux.Pane, []string, error) {
 	snap, err := conn.List(ctx)
 	if err != nil {
@@ -129,7 +138,7 @@ func rowsFrom(ctx context.Context, conn tmux.Conn, id string, from int) (tmux.Pa
 			continue
 		}
 		history := 0
-		if from > 0 {
+		if from >= 0 {
 			history = min(History, max(0, p.History-from))
 		}
 		rows, err := capture(ctx, conn, id, tmux.CaptureOptions{History: history})
