@@ -78,7 +78,7 @@ matrix: build tmux ## everything of test-agents, many times (by hand)
 	MADOHUB_MATRIX=1 ./scripts/test-agents.sh
 
 bench: tmux ## measure what watching costs
-	$(GO) test -run '^$$' -bench . -benchtime 1x ./scripts/bench/...
+	$(GO) run ./scripts/bench
 
 .PHONY: tmux
 tmux:
