@@ -10,6 +10,7 @@ import (
 	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/api"
 	"github.com/madohub/madohub/config"
+	"github.com/madohub/madohub/deliver"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/route/flow"
 	"github.com/madohub/madohub/route/transform"
@@ -64,12 +65,12 @@ func (g *generation) specs() []session.Spec {
 }
 
 // typing is how an agent of a kind is typed into: what the kind knows, overridden by the configuration.
-func (g *generation) typing(name, kind string) (agent.Text, error) {
+func (g *generation) typing(name, kind string) (deliver.Typing, error) {
 	k, ok := agent.Get(kind)
 	if !ok {
-		return agent.Text{}, fmt.Errorf("agent %q: nothing is known of typing into kind %q", name, kind)
+		return deliver.Typing{}, fmt.Errorf("agent %q: nothing is known of typing into kind %q", name, kind)
 	}
-	text := k.Text
+	text := deliver.Typing{Text: k.Text, Boxless: k.Explicit}
 	a, ok := g.agents[name]
 	if !ok {
 		return text, nil

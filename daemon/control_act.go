@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 
+	"go.uber.org/zap"
+
 	"github.com/madohub/madohub/api"
+	"github.com/madohub/madohub/deliver"
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/store"
@@ -66,9 +69,10 @@ func (d *Daemon) Cancel(ctx context.Context, c api.Caller, id string) (record.Re
 	if err != nil {
 		return record.Record{}, missing(id, err)
 	}
-	if err := d.deliveries.Cancel(ctx, rec.ID, record.ByUser, "cancelled by "+who(c)); err != nil {
+	if err := d.deliveries.Cancel(ctx, rec.ID); err != nil {
 		return record.Record{}, actError(err)
 	}
+	d.log.Info("cancelled", zap.String("delivery", rec.ID), zap.String("by", who(c)))
 	return d.Record(ctx, rec.ID)
 }
 
@@ -78,9 +82,10 @@ func (d *Daemon) Resolve(ctx context.Context, c api.Caller, id, how string) (rec
 	if err != nil {
 		return record.Record{}, missing(id, err)
 	}
-	if err := d.deliveries.Resolve(ctx, rec.ID, how); err != nil {
+	if err := d.deliveries.Resolve(ctx, rec.ID, deliver.How(how)); err != nil {
 		return record.Record{}, actError(err)
 	}
+	d.log.Info("resolved", zap.String("delivery", rec.ID), zap.String("how", how), zap.String("by", who(c)))
 	return d.Record(ctx, rec.ID)
 }
 

@@ -52,6 +52,7 @@ type Daemon struct {
 	listener   net.Listener
 	metrics    *api.Metrics
 	notifier   *notifier
+	notices    notices
 	claims     *claims
 	turns      *hub
 
@@ -59,6 +60,7 @@ type Daemon struct {
 	reloading sync.Mutex                 // one reload at a time
 	refused   atomic.Pointer[string]     // why the newest load was refused; nil if it was not
 	warnings  []string                   // found at start, fixed afterwards
+	corrupt   string                     // where a corrupt database was moved to, "" if there was none
 }
 
 // New does everything that can fail before anything is watched or typed: configuration, lock, database, socket.
@@ -89,6 +91,12 @@ func New(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	if err := d.wire(gen); err != nil {
 		return nil, err
 	}
+	if d.corrupt != "" {
+		// The counters are lost: without them nobody knows what was already sent, so a person decides.
+		if _, err := d.engine.Switch(ctx, "pause", nil, true); err != nil {
+			return nil, fmt.Errorf("pause after a corrupt database: %w", err)
+		}
+	}
 	if d.listener, err = api.Listen(opt.Socket); err != nil {
 		return nil, err
 	}
@@ -105,6 +113,10 @@ func (d *Daemon) openStore(ctx context.Context) error {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	d.store = st
+	if aside := st.Corrupt(); aside != "" {
+		d.corrupt = aside
+		d.warnings = append(d.warnings, fmt.Sprintf("the database was corrupt and was moved to %s; all connections were paused: resume them when you have looked", aside))
+	}
 	return nil
 }
 

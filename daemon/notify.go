@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -72,4 +73,35 @@ func (n *notifier) run(ctx context.Context, rec record.Record) {
 	if err := cmd.Run(); err != nil {
 		n.log.Warn("notify command", zap.String("command", argv[0]), zap.Error(err))
 	}
+}
+
+// notices remember what was told, so that one record is told once for each reason, however often it changes.
+type notices struct {
+	mu   sync.Mutex
+	told map[string]string // mu; record → outcome and reason; held ones only: they alone repeat
+}
+
+// worth reports whether a person should know of a record now: it is held, it ended without a delivery, or it asks. Waiting
+// for a cooldown is over in seconds and by design; a skip or a cancellation is what the user asked for.
+func (n *notices) worth(rec record.Record) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.told == nil {
+		n.told = map[string]string{}
+	}
+	key := string(rec.Outcome) + "/" + string(rec.Reason)
+	switch rec.Outcome {
+	case record.Held:
+		if rec.Reason == "" || rec.Reason == record.Cooldown || rec.Reason == record.TargetSpacing || n.told[rec.ID] == key {
+			return false
+		}
+		n.told[rec.ID] = key
+		return true
+	case record.Stopped, record.Blocked, record.Failed, record.Unknown, record.Typed, record.Expired:
+		again := n.told[rec.ID] == key
+		delete(n.told, rec.ID)
+		return !again
+	}
+	delete(n.told, rec.ID)
+	return false
 }

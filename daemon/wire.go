@@ -1,9 +1,9 @@
 package daemon
 
 import (
-	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/api"
 	"github.com/madohub/madohub/deliver"
+	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/session"
 )
@@ -21,16 +21,28 @@ func (d *Daemon) wire(gen *generation) error {
 		Sessions: d.sessions,
 		Store:    d.store,
 		Policy:   policy{d},
-		Typing: func(name, kind string) (agent.Text, error) {
+		Typing: func(name, kind string) (deliver.Typing, error) {
 			return d.current.Load().typing(name, kind)
 		},
-		MaxText: func() int { return d.current.Load().cfg.Limits.MaxText },
-		Notify:  d.notifier.Tell,
-		Log:     d.log.Named("deliver"),
+		Limits: d.limits,
+		Notify: d.tell,
+		Log:    d.log.Named("deliver"),
 	})
 	d.engine = route.New(route.Options{
-		Agents: agents{d.sessions}, Store: d.store, Deliveries: d.deliveries, Notify: d.notifier.Tell,
+		Agents: agents{d.sessions}, Store: d.store, Deliveries: d.deliveries, Notify: d.tell,
 		Log: d.log.Named("route"),
 	})
 	return d.engine.Swap(gen.rules)
+}
+
+func (d *Daemon) limits() deliver.Limits {
+	l := d.current.Load().cfg.Limits
+	return deliver.Limits{MaxText: l.MaxText, TargetSpacing: l.TargetSpacing, HoldFor: l.HoldFor}
+}
+
+// tell hears every change of a record and hands on what a person should know.
+func (d *Daemon) tell(rec record.Record) {
+	if d.notices.worth(rec) {
+		d.notifier.Tell(rec)
+	}
 }
