@@ -30,8 +30,9 @@ type fakeStore struct {
 	ops      map[string]string
 	typed    map[string][]string // by agent
 	ours     func(string) bool   // answers Ours if set
-	fail     error               // of every Decide
-	skew     time.Duration       // a wall clock that was set forward or back
+	oursErr  error
+	fail     error         // of every Decide
+	skew     time.Duration // a wall clock that was set forward or back
 }
 
 func newStore() *fakeStore {
@@ -156,9 +157,9 @@ func (s *fakeStore) Ours(_ context.Context, agent, text string, _ time.Time) (bo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ours != nil {
-		return s.ours(text), nil
+		return s.ours(text), s.oursErr
 	}
-	return slices.Contains(s.typed[agent], text), nil
+	return slices.Contains(s.typed[agent], text), s.oursErr
 }
 
 // intend counts a round, as the real store does with the intent.

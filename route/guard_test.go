@@ -120,6 +120,17 @@ func TestStopKeyword(t *testing.T) {
 			}
 		})
 	})
+	t.Run("ends what waits in the loop", func(t *testing.T) {
+		bubble(t, loop(stop), func(h *house) {
+			h.typing.setBusy("coder", true)
+			h.ended("reviewer", "one more thing")
+			h.after(10 * time.Second)
+			h.wantLog("back held/target_busy")
+			h.ended("coder", "LGTM")
+			h.after(time.Second)
+			h.wantLog("back stopped/stop_keyword", "review stopped/stop_keyword")
+		})
+	})
 	t.Run("leaves what a person paused", func(t *testing.T) {
 		bubble(t, loop(stop), func(h *house) {
 			if _, err := h.e.Switch(context.Background(), "pause", []string{"back"}, false); err != nil {
@@ -171,6 +182,17 @@ func TestRearmByAPerson(t *testing.T) {
 		h.after(time.Minute)
 		h.store.ours = func(text string) bool { return text == "typed long ago" }
 		h.prompt("reviewer", "typed long ago")
+		if got := h.counter("review").Round; got != 1 {
+			h.t.Errorf("round %d, want 1", got)
+		}
+	})
+	run("not while that can't be told", human, func(h *house) {
+		h.ended("coder", "one")
+		h.after(time.Minute)
+		h.store.mu.Lock()
+		h.store.oursErr = errors.New("disk I/O error")
+		h.store.mu.Unlock()
+		h.prompt("reviewer", "something")
 		if got := h.counter("review").Round; got != 1 {
 			h.t.Errorf("round %d, want 1", got)
 		}
