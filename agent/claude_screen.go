@@ -14,15 +14,19 @@ import (
 func readClaude(s Screen) Reading {
 	rows := s.Lines
 	b, found := findClaudeBox(rows)
-	if !found {
-		return Reading{State: stateOf(claudeDialog(rows)), Rule: claudeDialog(rows)}
+	// The cursor is in the box, though it is hidden; a search or a viewer takes it below. (Above says nothing: cursor and
+	// rows may have been read at different moments, and the box grows downwards.)
+	below := s.CursorY > b.bottom
+	if !found || below && b.above > 0 && b.top == 0 {
+		dialog := claudeDialog(rows)
+		return Reading{State: stateOf(dialog), Rule: dialog}
 	}
 	box := b.read(rows)
 	if box.Text != "" && b.ghost(s.Styled) {
 		box.Text, box.Pasted = "", 0
 	}
 	foot := rows[b.bottom+1:]
-	box.Overlay = box.Overlay || claudeMenu(foot)
+	box.Overlay = box.Overlay || below || claudeMenu(box.Text, foot)
 	r := Reading{State: record.StateIdle, Rule: "input box", Box: box}
 	if rule := claudeWorking(rows[:b.top], foot); rule != "" {
 		r.State, r.Rule = record.StateBusy, rule
@@ -212,15 +216,18 @@ func placeholderLines(text string) int {
 }
 
 var (
-	menuRow  = regexp.MustCompile(`^\s*(❯ )?(/[\w:.-]+( |$)|[+*◇] \S)`)
+	menuRow  = regexp.MustCompile(`^\s*((❯ )?/[\w:.-]+\s{2,}\S|[+◇] \S)`)
 	spinner  = regexp.MustCompile(`^[·*✢✳✶✻✽✺] \S.*…( \(|$)`)
+	retrying = regexp.MustCompile(`^✻ .*[Rr]etrying in `)
 	waitsFor = regexp.MustCompile(`^\S Waiting for \d+ (background |local )?\S+`)
 )
 
-// claudeMenu reports whether the rows under the box are completions, for which Enter may mean something else.
-func claudeMenu(foot []string) bool {
+// claudeMenu reports whether the rows under the box are completions of what stands in it, or a search, for which Enter
+// means something else. A status line of the user's own may stand there too. Vim's normal mode shows by nothing at all,
+// and takes a paste and Enter like any other.
+func claudeMenu(text string, foot []string) bool {
 	for _, row := range foot {
-		if menuRow.MatchString(row) || strings.HasPrefix(strings.TrimSpace(row), "❯ ") || strings.Contains(row, "-- NORMAL --") {
+		if strings.Contains(row, "search prompts:") || strings.ContainsAny(text, "/@") && menuRow.MatchString(row) {
 			return true
 		}
 	}
@@ -238,7 +245,7 @@ func claudeWorking(above, foot []string) string {
 		switch {
 		case spinner.MatchString(row):
 			return "spinner"
-		case strings.HasPrefix(row, "✻ ") && strings.Contains(row, "retrying in "):
+		case retrying.MatchString(row):
 			return "retrying"
 		case waitsFor.MatchString(row):
 			return "background agent"
@@ -275,6 +282,8 @@ var dialogs = []struct {
 	name string
 	says *regexp.Regexp
 }{
+	{"transcript viewer", regexp.MustCompile(`Showing detailed transcript`)},
+	{"rewind", regexp.MustCompile(`Restore the code and/or conversation`)},
 	{"trust", regexp.MustCompile(`Yes, I trust this folder|Do you trust the files`)},
 	{"api key", regexp.MustCompile(`Do you want to use this API key\?`)},
 	{"auto mode offer", regexp.MustCompile(`Make auto mode your default`)},
@@ -326,6 +335,10 @@ func claudeOutput(s Screen) []string {
 			}
 		}
 	}
+	rows = afterBanner(rows)
+	if n := len(rows); n > 0 && strings.HasPrefix(rows[n-1], strings.Repeat(" ", 30)) {
+		rows = rows[:n-1] // the fullscreen renderer's status, right above the box
+	}
 	var out []string
 	skipping := false // an echoed prompt, or a tip below a spinner, up to the next blank line
 	for _, row := range rows {
@@ -333,12 +346,12 @@ func claudeOutput(s Screen) []string {
 		switch {
 		case row == "":
 			skipping = false
-		case skipping && strings.HasPrefix(row, "  "), claudeBanner(row):
+		case skipping && strings.HasPrefix(row, "  "):
 			continue
-		case strings.HasPrefix(row, "❯"), strings.HasPrefix(row, "! "), spinner.MatchString(row), waitsFor.MatchString(row), strings.Contains(row, "retrying in "):
+		case strings.HasPrefix(row, "❯"), strings.HasPrefix(row, "! "), spinner.MatchString(row), strings.HasPrefix(row, "  ❯ "), waitsFor.MatchString(row), retrying.MatchString(row):
 			skipping = true
 			continue
-		case doneRow.MatchString(row), statusRow.MatchString(row):
+		case doneRow.MatchString(row):
 			continue
 		default:
 			skipping = false
@@ -349,19 +362,23 @@ func claudeOutput(s Screen) []string {
 }
 
 var (
-	doneRow   = regexp.MustCompile(`^✻ \S+ for (\d+[hms] ?)+`)
-	statusRow = regexp.MustCompile(`^\s{20,}\S.*· /effort$`)
+	doneRow = regexp.MustCompile(`^✻ \S+ for (\d+[hms] ?)+`)
+	banner  = regexp.MustCompile(`(▐▛.*|╭─+ )Claude Code v\d|^│.*│$|^╰─+╯$`)
 )
 
-// claudeBanner reports whether a row belongs to the box or the logo that is drawn at the start.
-func claudeBanner(row string) bool {
-	t := strings.TrimSpace(row)
-	for _, p := range []string{"▐▛", "▝▜", "▝▝", "▘▘", "╭─── Claude Code", "▎ "} {
-		if strings.HasPrefix(t, p) {
-			return true
+// afterBanner drops the logo and its news, and what the shell showed before: the conversation begins with a prompt, an
+// answer or a command's line.
+func afterBanner(rows []string) []string {
+	from := 0
+	for i := range rows {
+		if banner.MatchString(rows[i]) {
+			from = i + 1
 		}
 	}
-	return strings.HasPrefix(row, "│") && strings.HasSuffix(row, "│") || strings.HasPrefix(row, "╰─") && strings.HasSuffix(row, "─╯")
+	for from > 0 && from < len(rows) && !strings.HasPrefix(rows[from], "❯") && !strings.HasPrefix(rows[from], "●") {
+		from++
+	}
+	return rows[from:]
 }
 
 // trimBlank drops blank lines at both ends and all but one in a row.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/madohub/madohub/record"
 )
@@ -38,28 +39,36 @@ var promptSign = regexp.MustCompile(`^(.{0,200}?[$#%>❯»➜λ])(?:[ \x{a0}](.*
 
 // readShell says idle if the last row is a prompt with the cursor behind it.
 func readShell(s Screen) Reading {
-	row, m := shellPrompt(s.Lines)
-	if m == nil || s.CursorY != 0 && s.CursorY != row {
+	_, m := shellPrompt(s)
+	if m == nil {
 		return Reading{}
 	}
 	return Reading{State: record.StateIdle, Rule: "prompt", Box: Box{Found: true, Text: strings.TrimRightFunc(m[2], unicode.IsSpace)}}
 }
 
-// shellPrompt is the last row that is not blank, if it is a prompt.
-func shellPrompt(rows []string) (int, []string) {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if strings.TrimSpace(rows[i]) != "" {
-			return i, promptSign.FindStringSubmatch(strings.TrimRight(rows[i], " "))
-		}
+// shellPrompt is the last row that is not blank, if it is a prompt: "50%" of a progress line has the cursor right behind
+// the sign, a prompt a space in between.
+func shellPrompt(s Screen) (int, []string) {
+	row := len(s.Lines) - 1
+	for row >= 0 && strings.TrimSpace(s.Lines[row]) == "" {
+		row--
 	}
-	return -1, nil
+	if row < 0 {
+		return row, nil
+	}
+	m := promptSign.FindStringSubmatch(strings.TrimRight(s.Lines[row], " "))
+	cursor := s.CursorX+s.CursorY > 0 // else it was not asked for
+	if m == nil || cursor && (s.CursorY != row || strings.TrimSpace(m[2]) == "" && s.CursorX <= utf8.RuneCountInString(m[1])) {
+		return row, nil
+	}
+	return row, m
 }
 
 // shellOutput are the lines since the last command, without its line and without the prompt below. The command's line is
 // the last one that begins with the same prompt; where the prompt changed (cd), the last that ends its prompt alike.
 func shellOutput(s Screen) []string {
 	rows := s.Lines
-	last, m := shellPrompt(rows)
+	last, m := shellPrompt(s)
 	if m != nil {
 		rows = rows[:last]
 	}
