@@ -109,7 +109,7 @@ func TestHeld(t *testing.T) {
 						t.Errorf("%d steps for one reason: %v", len(rec.Steps), rec.Steps)
 					}
 				}
-				if w.counts["paste"]+w.counts["press"] != 0 {
+				if s := w.peek(); s.counts["paste"]+s.counts["press"] != 0 {
 					t.Error("a key was sent")
 				}
 				w.set(c.free)
@@ -207,8 +207,8 @@ func TestKeyBetweenGateAndPaste(t *testing.T) {
 		_, stop := w.start(w.options())
 		time.Sleep(3 * time.Second)
 		w.want("r_1", record.Held, record.TargetDraft)
-		if w.rounds != 0 || w.box != "x" {
-			t.Errorf("%d rounds counted, box %q", w.rounds, w.box)
+		if s := w.peek(); s.rounds != 0 || s.box != "x" {
+			t.Errorf("%d rounds counted, box %q", s.rounds, s.box)
 		}
 		w.set(func(w *world) { w.box = "" })
 		time.Sleep(10 * time.Second)
@@ -234,8 +234,8 @@ func TestPersonTypesBetweenLines(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		w.want("r_1", record.Typed, record.HumanTyped)
 		w.want("r_2", record.Held, record.Parked)
-		if w.counts["press"] != 0 || w.rounds != 1 {
-			t.Errorf("%d submit keys, %d rounds", w.counts["press"], w.rounds)
+		if s := w.peek(); s.counts["press"] != 0 || s.rounds != 1 {
+			t.Errorf("%d submit keys, %d rounds", s.counts["press"], s.rounds)
 		}
 		w.set(func(w *world) { w.box = "" })
 		time.Sleep(10 * time.Second)
@@ -283,8 +283,8 @@ func TestCancel(t *testing.T) {
 		w.want("r_1", record.Cancelled, record.ByUser)
 		w.set(func(w *world) { w.state = record.StateIdle })
 		time.Sleep(5 * time.Second)
-		if len(w.submitted) != 0 {
-			t.Errorf("submitted %q", w.submitted)
+		if s := w.peek(); len(s.submitted) != 0 {
+			t.Errorf("submitted %q", s.submitted)
 		}
 		w.add("r_2", "two")
 		time.Sleep(1500 * time.Millisecond)
@@ -511,8 +511,8 @@ func TestDiskFull(t *testing.T) {
 		w.add("r_2", "two")
 		_, stop := w.start(w.options())
 		time.Sleep(time.Minute)
-		if len(w.submitted) != 1 {
-			t.Errorf("submitted %q with a full disk", w.submitted)
+		if s := w.peek(); len(s.submitted) != 1 {
+			t.Errorf("submitted %q with a full disk", s.submitted)
 		}
 		w.set(func(w *world) { w.full = false })
 		time.Sleep(10 * time.Second)

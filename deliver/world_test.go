@@ -124,6 +124,13 @@ func (w *world) rec(id string) record.Record {
 	return w.recs[id]
 }
 
+// peek is what the world looks like while a daemon runs in it.
+func (w *world) peek() *world {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &world{submitted: slices.Clone(w.submitted), counts: maps.Clone(w.counts), rounds: w.rounds, box: w.box, taken: slices.Clone(w.taken)}
+}
+
 func (w *world) set(f func(w *world)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
