@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/madohub/madohub/scripts/scripted/records"
@@ -15,7 +14,7 @@ func (t *turn) ending() (screen []string, lines func() []records.Object, ghost s
 	switch t.reply.Failure {
 	case "api_error":
 		text := "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment."
-		return bullet(text), func() []records.Object {
+		return t.a.hang("● ", text), func() []records.Object {
 			return []records.Object{r.Synthetic(text, "stop_sequence", "server_error", 529)}
 		}, "Resend your message to try again"
 	case "interrupt":
@@ -28,11 +27,11 @@ func (t *turn) ending() (screen []string, lines func() []records.Object, ghost s
 			}
 		}, ""
 	case "refusal":
-		return bullet("API Error: safeguards flagged this message."), t.refused, ""
+		return t.a.hang("● ", "API Error: safeguards flagged this message."), t.refused, ""
 	case "truncated":
-		return bullet("Cut off mid sent"), t.truncated, ""
+		return t.a.hang("● ", "Cut off mid sent"), t.truncated, ""
 	}
-	return append(bullet(t.reply.text()), t.cooked()...), t.answered, ""
+	return append(t.a.hang("● ", t.reply.text()), t.cooked()...), t.answered, ""
 }
 
 // answered is the end of a turn that went well: every line of the message carries its final stop reason.
@@ -67,10 +66,6 @@ func (t *turn) truncated() []records.Object {
 			r.Assistant(records.MessageID(), 0, records.TextBlock("Cut off mid sent"), "max_tokens"))
 	}
 	return append(lines, r.Synthetic("API Error: Claude's response exceeded the output token maximum.", "stop_sequence", "max_output_tokens", 0))
-}
-
-func bullet(text string) []string {
-	return append(strings.Split("● "+strings.ReplaceAll(text, "\n", "\n  "), "\n"), "")
 }
 
 func (t *turn) cooked() []string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/madohub/madohub/scripts/scripted/records"
@@ -40,8 +39,7 @@ func (a *agent) begin(prompt, source string) error {
 	}
 	a.turn = t
 	a.log.event("submit", prompt)
-	shown := strings.Split("❯ "+strings.ReplaceAll(prompt, "\n", "\n  "), "\n")
-	a.draw(append(shown, "")...)
+	a.draw(a.hang("❯ ", prompt)...)
 	if err := a.rec.SetStatus("busy", ""); err != nil {
 		return err
 	}

@@ -64,8 +64,8 @@ func (a *agent) frame() (rows []string, row, col int) {
 	footer := "? for shortcuts"
 	if t := a.turn; t != nil {
 		for _, q := range a.queue {
-			rows = append(rows, strings.Split("❯ "+strings.ReplaceAll(q, "\n", "\n  "), "\n")...)
-			rows = append(rows, "  ⎿  Queued · ctrl+x ctrl+s to send now", "")
+			shown := a.hang("❯ ", q)
+			rows = append(append(rows, shown[:len(shown)-1]...), "  ⎿  Queued · ctrl+x ctrl+s to send now", "")
 		}
 		if t.background {
 			rows = append(rows, "✻ Waiting for 1 background agent to finish", "")
@@ -75,6 +75,16 @@ func (a *agent) frame() (rows []string, row, col int) {
 		}
 	}
 	return a.boxFrame(rows, "  ⏸ manual mode on · "+footer)
+}
+
+// hang lays text out behind a first glyph, the rows below it indented, and a blank line below them.
+func (a *agent) hang(glyph, text string) []string {
+	rows := term.Wrap(text, a.screen.W-3)
+	for i := range rows {
+		rows[i] = glyph + rows[i]
+		glyph = "  "
+	}
+	return append(rows, "")
 }
 
 func spinner(began time.Time) string {
