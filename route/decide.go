@@ -19,30 +19,21 @@ import (
 // decideTimeout bounds one decision. It does not end with the engine: what was begun is recorded.
 const decideTimeout = 15 * time.Second
 
-// hand says who fired a connection by hand; the zero value is its trigger.
-type hand struct {
-	by    string
-	again bool // the turn may have fired before
-}
-
-// decide takes one firing of a connection to its record: guard, gates, transform, queue. The record is empty if this turn
-// was decided before, or the connection is switched off in the file.
-func (e *Engine) decide(ctx context.Context, name string, fire trigger.Firing, h hand) (record.Record, error) {
+// decide takes one firing of a connection to its record: guard, gates, transform, queue. By names who fired it by hand, ""
+// for the trigger. The record is empty if this turn was decided before, which hinders no one's hand, or if the connection
+// is switched off in the file.
+func (e *Engine) decide(ctx context.Context, name string, fire trigger.Firing, by string) (record.Record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), decideTimeout)
 	defer cancel()
 	rules := e.inForce()
 	c, ok := rules.rules[name]
-	if !ok || (!c.Enabled && h.by == "") {
+	if !ok || (!c.Enabled && by == "") {
 		return record.Record{}, nil
 	}
-	rec := newRecord(c, fire, h.by)
+	rec := newRecord(c, fire, by)
 	f := e.facts(rules, rec)
 	f.Rule, f.Answer = c, fire.Turn.Answer
 	d := record.Decided{Record: rec, Turn: fire.Key}
-	if h.again {
-		d.Turn = "" // the turn itself stays decided
-		rec.Turn += "#" + rec.ID
-	}
 	if fire.Skip != "" {
 		rec.Decision, rec.Reason, rec.Outcome, rec.Detail = record.Skip, fire.Skip, record.Skipped, fire.Detail
 		return e.write(ctx, d)
@@ -190,7 +181,7 @@ func (e *Engine) write(ctx context.Context, d record.Decided) (record.Record, er
 	fresh, err := e.opt.Store.Decide(ctx, d)
 	e.setting.Unlock()
 	if err != nil {
-		return record.Record{}, fmt.Errorf("record the decision on %q: %w", rec.Connection, err)
+		return record.Record{}, fmt.Errorf("record what was decided for %q: %w", rec.To, err)
 	}
 	if !fresh && d.Operation != "" {
 		return *rec, nil // the store put the earlier record of the same operation here

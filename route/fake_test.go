@@ -59,7 +59,7 @@ func (s *fakeStore) Decide(_ context.Context, d record.Decided) (bool, error) {
 	switch {
 	case s.fail != nil:
 		return false, s.fail
-	case d.Turn != "" && s.turns[r.Connection+" "+d.Turn]:
+	case r.Origin == record.OriginTrigger && s.turns[r.Connection+" "+r.Turn]:
 		return false, nil
 	}
 	if op := r.By + " " + d.Operation; d.Operation != "" {
@@ -72,8 +72,8 @@ func (s *fakeStore) Decide(_ context.Context, d record.Decided) (bool, error) {
 		}
 		s.ops[op] = r.ID
 	}
-	if d.Turn != "" {
-		s.turns[r.Connection+" "+d.Turn] = true
+	if r.Turn != "" {
+		s.turns[r.Connection+" "+r.Turn] = true
 	}
 	s.put(*r)
 	if r.Connection != "" {

@@ -57,7 +57,8 @@ type Event struct {
 // Store keeps decisions and counters. Every method is one transaction that is on disk when it returns.
 type Store interface {
 	// Decide writes a new record, its queue row (nil if nothing is to be typed), the connection's newest turn, and
-	// changes of other counters (loops that end) in one transaction. False if this connection already decided this turn.
+	// changes of other counters (loops that end) in one transaction. False if this connection already decided
+	// this turn and nobody fired it by hand, or if the operation was asked for before.
 	Decide(ctx context.Context, d record.Decided) (bool, error)
 	Counters(ctx context.Context) (map[string]record.Counter, error)
 	// SetCounter writes one counter (pause, resume, rearm, base line). A delivery may be counted between the reading and

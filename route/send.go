@@ -81,9 +81,5 @@ func (e *Engine) Fire(ctx context.Context, connection, by string) (record.Record
 			fire.Skip, fire.Detail = record.NoAnswer, fmt.Sprintf("the last turn of %q ended without a text", c.From)
 		}
 	}
-	rec, err := e.decide(ctx, connection, fire, hand{by: by, again: !waited})
-	if err == nil && rec.ID == "" {
-		rec, err = e.decide(ctx, connection, fire, hand{by: by, again: true}) // decided in the moment between
-	}
-	return rec, err
+	return e.decide(ctx, connection, fire, by)
 }

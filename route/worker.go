@@ -206,7 +206,7 @@ func (w *worker) decide(ctx context.Context, firings ...trigger.Firing) {
 	w.deciding.Lock()
 	defer w.deciding.Unlock()
 	for _, f := range firings {
-		if _, err := w.e.decide(ctx, w.name, f, hand{}); err != nil {
+		if _, err := w.e.decide(ctx, w.name, f, ""); err != nil {
 			w.e.log.Error("decide", zap.String("connection", w.name), zap.Error(err))
 			w.mu.Lock()
 			w.refused = append(w.refused, f)

@@ -26,7 +26,8 @@ var arrows = map[string][]string{
 	"route/flow":      {"config"},
 	"route/trigger":   {"agent", "record"},
 	"route/transform": {"agent", "record"},
-	"route":           {"route/trigger", "route/transform", "route/flow", "agent", "config", "record"},
+	"route/guard":     {"config", "record"}, // docs/design/006-guard.md
+	"route":           {"route/guard", "route/trigger", "route/transform", "route/flow", "agent", "config", "record"},
 
 	"daemon": {
 		"agent", "api", "config", "deliver", "llm", "madoagent", "mcp", "record", "route", "route/*", "session", "store", "tmux",
