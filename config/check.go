@@ -165,7 +165,7 @@ func (d *decoder) checkSocket(c *Config, a *Agent) {
 			sockets = append(sockets, t.Socket)
 		}
 	}
-	d.Add(d.At(&a.Socket), fmt.Sprintf("the socket %s is not listed under tmux", strict.Quote(a.Socket)), strict.DidYouMean(a.Socket, sockets))
+	d.Add(d.At(&a.Socket), fmt.Sprintf("the socket %s is not listed under tmux", strict.Quote(a.Socket)), d.DidYouMean(a.Socket, sockets))
 }
 
 func (d *decoder) checkMessages(c *Config, a *Agent) {
@@ -200,7 +200,7 @@ func (d *decoder) checkAgent(c *Config, p *string) *Agent {
 		}
 	}
 	if at, given := d.At(p), d.Has(p); given && (*p != "" || d.Blank(p)) {
-		hint := strict.DidYouMean(*p, all)
+		hint := d.DidYouMean(*p, all)
 		if len(all) == 0 {
 			hint = "no agents are configured"
 		}

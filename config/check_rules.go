@@ -234,6 +234,6 @@ func (d *decoder) checkApprove(c *Config) {
 		if flow, _, ok := strings.Cut(*p, "/"); ok && slices.ContainsFunc(c.Flows, func(f Flow) bool { return f.Name == flow }) {
 			continue
 		}
-		d.Add(v, fmt.Sprintf("%s is neither an action nor a connection", strict.Quote(*p)), strict.DidYouMean(*p, known))
+		d.Add(v, fmt.Sprintf("%s is neither an action nor a connection", strict.Quote(*p)), d.DidYouMean(*p, known))
 	}
 }

@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -266,4 +268,34 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("what is shown is not the same (-first +again):\n%s", diff)
 		}
 	})
+}
+
+// TestHostileFilesAreRefusedInBoundedTime has files of the largest size that are built to take long.
+func TestHostileFilesAreRefusedInBoundedTime(t *testing.T) {
+	var keys, agents strings.Builder
+	for i := range 90_000 {
+		fmt.Fprintf(&keys, "k%d: x\n", i)
+	}
+	agents.WriteString("agents:\n")
+	for i := range 900 {
+		fmt.Fprintf(&agents, "  - {name: a%d, pane: p%d, can_message: [%s]}\n", i, i, strings.Repeat("b, ", 90)+"c")
+	}
+	for name, text := range map[string]string{
+		"unknown keys": keys.String(), "dangling names": agents.String(), "deep flow": strings.Repeat("[", 9_000),
+		"deep mapping": strings.Repeat("{a: ", 3_000), "long list": strings.Repeat("- a\n", 250_000), "open lists": strings.Repeat("a: [\n", 480),
+	} {
+		start := time.Now()
+		cfg, err := Parse("f.yaml", []byte(text), allNames)
+		if cfg != nil || err == nil {
+			t.Errorf("%s: was not refused", name)
+		}
+		var problems Problems
+		if errors.As(err, &problems) && len(problems) > 101 {
+			t.Errorf("%s: %d problems", name, len(problems))
+		}
+		// Some 1 s on an idle machine under the race detector; without bounds minutes.
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
 }

@@ -217,7 +217,8 @@ func (d *Decoder) unknown(at Value, fields []Field) {
 		keys[i] = f.Key
 	}
 	hint := ""
-	switch near := Nearest(given, keys); {
+	switch near := d.nearest(given, keys); {
+	case len(d.problems) > maxProblems:
 	case strings.Contains(strings.ToLower(given), "api_key") || strings.EqualFold(given, "apikey"):
 		hint = "a key is never written in this file: use api_key_env or api_key_file"
 	case d.home(given) != "" && (near == "" || levenshtein.ComputeDistance(given, near) > 1):

@@ -115,9 +115,17 @@ func flat(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
 }
 
+// nearest is Nearest, until so many problems were found that no more hints are worth their time.
+func (d *Decoder) nearest(s string, candidates []string) string {
+	if len(d.problems) > maxProblems {
+		return ""
+	}
+	return Nearest(s, candidates)
+}
+
 // DidYouMean is the hint for an unknown word: the nearest, else all that there are.
-func DidYouMean(s string, candidates []string) string {
-	if near := Nearest(s, candidates); near != "" {
+func (d *Decoder) DidYouMean(s string, candidates []string) string {
+	if near := d.nearest(s, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if len(candidates) == 0 || len(candidates) > 12 {

@@ -107,7 +107,7 @@ func (d *Decoder) Word(p *string, allowed ...string) func(Value) {
 			return
 		}
 		hint := ""
-		if near := Nearest(*p, allowed); near != "" {
+		if near := d.nearest(*p, allowed); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		d.Add(v, fmt.Sprintf("%s is not allowed, allowed are: %s", Quote(*p), strings.Join(allowed, ", ")), hint)
@@ -127,7 +127,7 @@ func (d *Decoder) Known(p *string, noun string, known, contract []string) func(V
 		case slices.Contains(contract, *p):
 			d.Add(v, fmt.Sprintf("%s %q is not supported by this version", noun, *p), "supported: "+strings.Join(known, ", "))
 		case *p != before:
-			d.Add(v, fmt.Sprintf("unknown %s %s", noun, Quote(*p)), DidYouMean(*p, known))
+			d.Add(v, fmt.Sprintf("unknown %s %s", noun, Quote(*p)), d.DidYouMean(*p, known))
 			*p = ""
 		}
 	}
