@@ -46,7 +46,9 @@ func (j *Job) prove(ctx context.Context, bound time.Duration) End {
 		}
 		if !second && !j.recovered && time.Since(j.Submitted) >= max(secondAfter, j.Typing.BetweenKeys) {
 			second = true
-			j.submitAgain(ctx)
+			if j.submitAgain(ctx) {
+				bound += secondAfter
+			}
 		}
 		rest(wait)
 		wait = min(2*wait, provePollMax)

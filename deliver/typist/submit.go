@@ -18,9 +18,9 @@ const (
 	// boxPoll is how often it is looked at meanwhile, unsafePoll how often a target that is not safe is.
 	boxPoll    = 150 * time.Millisecond
 	unsafePoll = 500 * time.Millisecond
-	// secondAfter is the least time before a second submit key. A first one that works shows within 0.35 s
-	// (Claude Code 2.1.332, Codex 0.171.0, 2026-11-30).
-	secondAfter = 1500 * time.Millisecond
+	// secondAfter is the least time before a second submit key. A first one that works shows within 0.35 s on a quiet machine
+	// (Claude Code 2.1.332, Codex 0.171.0, 2026-11-30), within 1 s on a busy one, and once took 3.9 s.
+	secondAfter = 5 * time.Second
 	// maxPresses bounds how often a submit key that tmux refuses is tried again after a fresh look.
 	maxPresses = 10
 )
@@ -238,18 +238,20 @@ func (j *Job) content(ctx context.Context, v session.View, k int) (content, erro
 
 // submitAgain presses a second submit key, if the first was provably not taken: the box still holds the whole text, the
 // record does not show it, and the target is idle and safe. A blind one would answer a dialog. Never for a shell.
-func (j *Job) submitAgain(ctx context.Context) {
+func (j *Job) submitAgain(ctx context.Context) bool {
 	v, err := j.Sessions.Look(context.WithoutCancel(ctx), j.Target)
 	if err != nil || v.Shell || v.Pane.ID == "" || j.replaced(v) != "" {
-		return
+		return false
 	}
 	if unsafe(v).Outcome != "" || boxContent(v.Box, j.Text) != same {
-		return
+		return false
 	}
 	if _, ok := j.Taken(ctx); ok {
-		return
+		return false
 	}
-	if done, _, _ := j.press(ctx, v, j.enterMarker(1), j.enterMarker(2)); done {
+	done, _, _ := j.press(ctx, v, j.enterMarker(1), j.enterMarker(2))
+	if done {
 		j.Step("entered", "a second time: the first key was not taken")
 	}
+	return done
 }
