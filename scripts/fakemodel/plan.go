@@ -11,6 +11,10 @@ import (
 
 var marker = regexp.MustCompile(`@@([a-z]+)(?::([^@]*))?@@`)
 
+// reported is the answer once a background agent is done. Its notification comes as a message of its own, or is only there
+// as a further request without a new prompt.
+const reported = "Main: background task reported back."
+
 // plan is what is answered to one request.
 type plan struct {
 	id       string
@@ -37,7 +41,7 @@ func (s *Server) plan(r *apiRequest) *plan {
 		return p
 	}
 	if strings.HasPrefix(strings.TrimSpace(p.prompt), "<task-notification>") {
-		p.name, p.texts = "notified", []string{"Main: background task reported back."}
+		p.name, p.texts = "notified", []string{reported}
 		return p
 	}
 	all := marker.FindAllStringSubmatch(p.prompt, -1)
@@ -121,7 +125,7 @@ func (p *plan) useTool(arg string, r *apiRequest) {
 			"prompt": fmt.Sprintf("@@slow:%d@@ do it", number(arg, 2)),
 		}
 		if r.delegated() && !r.toolDone() {
-			after = "Main: subagent reported back."
+			after = reported
 		}
 	default:
 		p.texts = []string{"Unknown scenario " + p.name}

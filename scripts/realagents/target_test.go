@@ -77,11 +77,12 @@ func (w *world) heldThenDelivered(b *claude, name string, set, clear func(), rea
 	set()
 	r := w.send("b", text)
 	held := w.outcome(r.ID, record.Held, reasons...)
-	if err := b.quiet(text); err != nil {
-		note(w.t, name, false, began, "%s, but %v", held.Reason, err)
+	early := b.quiet(text)
+	clear()
+	if early != nil {
+		note(w.t, name, false, began, "%s, but %v", held.Reason, early)
 		return
 	}
-	clear()
 	w.outcome(r.ID, record.Delivered)
 	b.idle()
 	got := b.prompts()

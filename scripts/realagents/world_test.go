@@ -192,21 +192,23 @@ func (w *world) find(what string, fits func(record.Record) bool) record.Record {
 	return r
 }
 
-// prompt submits a prompt as a person does, without waiting for the answer.
+// prompt submits a prompt as a person does, and waits until the agent recorded it; the answer comes later.
 func (c *claude) prompt(text string) {
 	c.w.t.Helper()
+	n := len(c.prompts())
 	if err := c.pane.Prompt(c.w.ctx(), text); err != nil {
 		s, _ := c.pane.Screen()
 		c.w.t.Fatalf("%v\n%s", err, s)
 	}
+	_, err := c.w.home.WaitPrompts(c.w.ctx(), c.cwd, n+1)
+	must(c.w.t, err)
 }
 
 // ask submits a prompt and waits until its turn is over.
 func (c *claude) ask(text string) {
 	c.w.t.Helper()
-	n := len(c.prompts())
 	c.prompt(text)
-	must(c.w.t, c.w.home.WaitTurn(c.w.ctx(), c.cwd, n+1))
+	c.idle()
 }
 
 func (c *claude) idle() {
