@@ -354,8 +354,10 @@ func pane(name string) config.Agent {
 }
 
 func conn(name, from, to string) config.Connection {
-	return config.Connection{Name: name, From: from, To: to, Trigger: "on-idle", Transform: "prompt-wrap", Template: "{output}",
-		Enabled: true, Guard: config.Guard{MaxRounds: 5, Cooldown: 3 * time.Second, Rearm: "manual"}}
+	return config.Connection{
+		Name: name, From: from, To: to, Trigger: "on-idle", Transform: "prompt-wrap", Template: "{output}",
+		Enabled: true, Guard: config.Guard{MaxRounds: 5, Cooldown: 3 * time.Second, Rearm: "manual"},
+	}
 }
 
 func cfg(connections ...config.Connection) *config.Config {
@@ -380,8 +382,10 @@ func newHouse(t testing.TB, c *config.Config, store *fakeStore) *house {
 	t.Helper()
 	h := &house{t: t, store: store, agents: &fakeAgents{agents: map[string]Agent{}, turns: map[string]agent.Turn{}}}
 	for _, a := range c.Agents {
-		h.agents.agents[a.Name] = Agent{Name: a.Name, Kind: "claude", Cwd: "/src/" + a.Name, State: record.StateIdle,
-			Evidence: "session file", SessionID: "s-" + a.Name, Pane: "1:1:%" + a.Name}
+		h.agents.agents[a.Name] = Agent{
+			Name: a.Name, Kind: "claude", Cwd: "/src/" + a.Name, State: record.StateIdle,
+			Evidence: "session file", SessionID: "s-" + a.Name, Pane: "1:1:%" + a.Name,
+		}
 	}
 	h.typing = &fakeTyping{store: store, busy: map[string]bool{}, wake: make(chan struct{}, 1)}
 	h.e = New(Options{Agents: h.agents, Store: store, Deliveries: h.typing, Notify: func(r record.Record) {

@@ -234,7 +234,7 @@ func TestCooldownNewestAnswerWins(t *testing.T) {
 		h.ended("coder", "two")
 		h.wantLog("review delivered", "review held/cooldown")
 		if v := h.e.Connections()[0]; !v.CooldownUntil.Equal(time.Now().Add(9 * time.Second)) {
-			t.Errorf("cooldown until %v, want in 9 s", v.CooldownUntil.Sub(time.Now()))
+			t.Errorf("cooldown until %v, want in 9 s", time.Until(v.CooldownUntil))
 		}
 		h.after(time.Second)
 		h.ended("coder", "three")

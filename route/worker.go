@@ -162,8 +162,10 @@ func (w *worker) baseline(ctx context.Context, ev Event, key string) {
 		return
 	}
 	if last != key && missed(last, key) {
-		w.decide(ctx, trigger.Firing{Key: key, Turn: ev.Turn, Skip: record.Missed, Evidence: ev.Evidence,
-			Detail: fmt.Sprintf(`the turn ended while madohub was not watching; "madohubctl fire %s" sends its answer now`, w.name)})
+		w.decide(ctx, trigger.Firing{
+			Key: key, Turn: ev.Turn, Skip: record.Missed, Evidence: ev.Evidence,
+			Detail: fmt.Sprintf(`the turn ended while madohub was not watching; "madohubctl fire %s" sends its answer now`, w.name),
+		})
 	}
 }
 

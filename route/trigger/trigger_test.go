@@ -39,7 +39,8 @@ func TestOnIdle(t *testing.T) {
 		{"activity from before the end", []step{{at: 5, kind: Ended, key: "a", due: 13}, {at: 6, kind: Activity, happens: 4, due: 13}}},
 		{"activity alone", []step{{at: 5, kind: Activity}}},
 		{"superseded", []step{
-			{at: 1, kind: Ended, key: "a", due: 9}, {at: 2, kind: Opened, key: "b"},
+			{at: 1, kind: Ended, key: "a", due: 9},
+			{at: 2, kind: Opened, key: "b"},
 			{at: 3, kind: Ended, key: "b", skips: []string{"a superseded"}, due: 11},
 		}},
 		{"superseded by one that failed", []step{
