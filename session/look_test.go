@@ -371,7 +371,7 @@ func TestTranscriptByDirectory(t *testing.T) {
 			if v := w.view("coder"); v.State != record.StateStarting || v.Transcript != "" {
 				t.Fatalf("at first the view is %+v", v)
 			}
-			w.s.agents[0].seat.records.Seen = time.Now().Add(-time.Minute)
+			w.s.agents[0].seat.records.Without = time.Now().Add(-time.Minute)
 			w.tick()
 			v := w.view("coder")
 			turn, ok := w.s.LastTurn("coder")

@@ -39,8 +39,11 @@ func (s *Sessions) mark(ctx context.Context, name string) (Mark, error) {
 		return Mark{Offset: int64(at.Row), Screen: fmt.Sprintf("%s:%d", at.Seen, at.History)}, err
 	}
 	m := Mark{Session: st.records.Session.ID, File: st.records.Transcript}
-	if m.File == "" {
-		return m, nil // before the first prompt of a session there is no file
+	switch {
+	case m.Session == "" && m.File == "":
+		return Mark{}, errors.New(st.records.Why)
+	case m.File == "": // before the first prompt of a session there is no file
+		return m, nil
 	}
 	info, err := os.Stat(m.File)
 	if err != nil {

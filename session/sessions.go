@@ -168,9 +168,7 @@ func (s *Sessions) serverOf(spec Spec) *server {
 
 // tracked is the agent of a name, nil if there is none.
 func (s *Sessions) tracked(name string) *tracked {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.agents {
+	for _, t := range s.all() {
 		if t.spec.Name == name {
 			return t
 		}

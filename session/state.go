@@ -108,7 +108,7 @@ func (l *look) judgeScreen(now time.Time, sc *agent.Screen, t *tracked) {
 		return
 	}
 	v.State, v.Evidence, v.Problem = record.StateUnknown, r.Why, r.Why
-	if now.Sub(r.Seen) < records.StartingFor {
+	if now.Sub(r.Without) < records.StartingFor {
 		v.State, v.Problem = record.StateStarting, ""
 	}
 }

@@ -42,7 +42,7 @@ func (s *Sessions) followTurns(t *tracked, l *look, now time.Time) []Event {
 		t.turns, t.book = turnLog{}, nil
 		return nil
 	}
-	key, known := sessionKey(l, now)
+	key, known := sessionKey(l)
 	if !known {
 		return nil
 	}
@@ -72,12 +72,11 @@ func (s *Sessions) followTurns(t *tracked, l *look, now time.Time) []Event {
 	return events
 }
 
-// sessionKey names the present session. A process whose record has not come yet is not told of for a while.
-func sessionKey(l *look, now time.Time) (string, bool) {
-	r := &l.seat.records
-	key := fmt.Sprintf("%d:%d:%s", l.view.Process.PID, l.view.Process.Start, r.Session.ID)
-	hasRecord := l.seat.kind.Records != nil && l.seat.kind.Records.SessionFile != nil
-	return key, r.Session.ID != "" || !hasRecord || now.Sub(r.Seen) >= records.StartingFor
+// sessionKey names the present session. While a process has no record, it has a session only if a transcript was found for it.
+func sessionKey(l *look) (key string, known bool) {
+	r, recs := &l.seat.records, l.seat.kind.Records
+	key = fmt.Sprintf("%d:%d:%s", l.view.Process.PID, l.view.Process.Start, r.Session.ID)
+	return key, r.Session.ID != "" || r.Transcript != "" || recs == nil || recs.SessionFile == nil
 }
 
 // readTurns takes in new lines. Each turn and prompt is told when it turns up, so that of two turns that end within

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -144,17 +143,11 @@ func (s *Sessions) publish(t *tracked, v View, now time.Time) {
 	t.mu.Unlock()
 	t.view.Store(&v)
 	if v.State == old.State && v.SessionID == old.SessionID && v.Hold == old.Hold && v.Problem == old.Problem &&
-		v.Process.PID == old.Process.PID && v.Pane.ID == old.Pane.ID && word(v.Evidence) == word(old.Evidence) {
+		v.Process.PID == old.Process.PID && v.Pane.ID == old.Pane.ID && v.Evidence == old.Evidence {
 		return
 	}
 	s.log.Debug("state", zap.String("agent", v.Agent), zap.String("state", string(v.State)), zap.String("evidence", v.Evidence))
 	s.emit(t, Event{Kind: Changed, Agent: t.spec.Name, At: now, View: v})
-}
-
-// word is the first part of an evidence: which record speaks, without its details.
-func word(evidence string) string {
-	first, _, _ := strings.Cut(evidence, ":")
-	return first
 }
 
 // emit queues an event, unless a reload has taken the agent out.

@@ -178,6 +178,23 @@ func TestFirstTurnOfASessionThatBeganUnderOurEyes(t *testing.T) {
 	})
 }
 
+func TestRecordThatIsRemovedIsNoNewSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := seated(t)
+		time.Sleep(time.Minute)
+		if err := os.Remove(filepath.Join(w.home, ".claude/sessions/201.json")); err != nil {
+			t.Fatal(err)
+		}
+		w.wantTold(w.after(time.Second)) // Claude removes it a moment before it ends
+		if v := w.wantState("coder", record.StateStarting, "no session record"); v.Hold == "" {
+			t.Error("it may be typed into")
+		}
+		w.exit(201)
+		w.wantTold(w.after(time.Second))
+		w.wantState("coder", record.StateGone, "has ended")
+	})
+}
+
 func TestTwoAgentsInOneDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Spec{Name: "a", Target: "%1"}, Spec{Name: "b", Target: "%2"})
@@ -226,13 +243,16 @@ func TestRecordsOfOthersAreRefused(t *testing.T) {
 				time.Sleep(time.Second)
 				w.wantTold(w.tick())
 				w.wantState("coder", record.StateStarting, tt.problem)
-				w.wantTold(w.after(10*time.Second), "coder found")
+				w.wantTold(w.after(10 * time.Second))
 				v := w.wantState("coder", record.StateUnknown, tt.problem)
 				if v.Hold != record.StateIsUnknown || !strings.Contains(v.Problem, tt.problem) || v.SessionID != "" || v.Transcript != "" {
 					t.Errorf("view is %+v", v)
 				}
 				if _, ok := w.s.LastTurn("coder"); ok {
 					t.Error("there is a last turn")
+				}
+				if mark, err := w.s.Mark(context.Background(), "coder"); err == nil {
+					t.Errorf("without a record there is a mark: %+v", mark)
 				}
 			})
 		})

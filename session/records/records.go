@@ -21,7 +21,8 @@ import (
 
 const (
 	// StartingFor is how long a process may be without a session record before other evidence is looked for. Claude
-	// Code 2.1.332 writes it 0.45 s after its start, later if a trust or key dialog comes first.
+	// Code 2.1.332 writes it 0.45 s after its start, later if a trust or key dialog comes first, and removes it a moment
+	// before it ends.
 	StartingFor = 5 * time.Second
 	// maxSessionFile bounds a session record; Claude Code 2.1.332 writes 1 KB.
 	maxSessionFile = 1 << 20
@@ -37,7 +38,7 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 type State struct {
 	Session    agent.Session // newest valid record; zero if there is none
 	Why        string        // why there is none
-	Seen       time.Time     // when the process was first seen
+	Without    time.Time     // since when it has been seen without a valid record; zero while there is one
 	StatusAt   time.Time     // when this session and status were first seen
 	Twin       int           // another live process with this session; 0: none
 	Transcript string        // "": none was found
@@ -60,8 +61,8 @@ func (r *State) Hurry() { r.nextTwin = time.Time{} }
 
 // Read reads the session record of a process, and finds its transcript.
 func (r *State) Read(at Place, tab *proc.Table, now time.Time) {
-	if r.Seen.IsZero() {
-		r.Seen = now
+	if r.Without.IsZero() {
+		r.Without = now
 	}
 	recs := at.Records
 	if recs == nil || recs.Home == nil {
@@ -84,11 +85,12 @@ func (r *State) Read(at Place, tab *proc.Table, now time.Time) {
 	}
 	switch {
 	case r.Why == "":
+		r.Without = time.Time{}
 		if !now.Before(r.nextTwin) {
 			r.Twin, r.nextTwin = findTwin(home, recs, r.Session, at.Process.PID, tab), now.Add(searchEvery)
 		}
 		r.findTranscript(recs, home, now)
-	case now.Sub(r.Seen) >= StartingFor:
+	case now.Sub(r.Without) >= StartingFor:
 		r.findByDirectory(at, home, tab, now)
 	}
 }
