@@ -18,6 +18,8 @@ import (
 type ctl struct {
 	in io.Reader
 	ui *ui
+
+	warned bool // of a daemon of another version
 }
 
 // run is the whole program; the result is its exit code.
@@ -119,13 +121,21 @@ func settings(cc *cli.Context) (config.Settings, error) {
 	return s, nil
 }
 
-// client connects to the daemon.
-func client(cc *cli.Context) (*api.Client, error) {
+// client connects to the daemon, and says so if that is another version.
+func (c *ctl) client(cc *cli.Context) (*api.Client, error) {
 	s, err := settings(cc)
 	if err != nil {
 		return nil, err
 	}
-	return api.NewClient(s.Socket), nil
+	a := api.NewClient(s.Socket)
+	a.Version = ctlVersion()
+	a.Mismatch = func(daemon string) {
+		if !c.warned {
+			c.ui.say("madohubctl: warning: the running daemon is version %s and this is %s: restart the daemon", clean(daemon), ctlVersion())
+		}
+		c.warned = true
+	}
+	return a, nil
 }
 
 // arguments checks how many arguments there are. most < 0 is any number.

@@ -17,7 +17,7 @@ func (c *ctl) explainCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			a, err := client(cc)
+			a, err := c.client(cc)
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ func (c *ctl) fireCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			a, err := client(cc)
+			a, err := c.client(cc)
 			if err != nil {
 				return err
 			}

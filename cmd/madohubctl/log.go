@@ -46,7 +46,7 @@ func (c *ctl) log(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (c *ctl) log(cc *cli.Context) error {
 
 func (c *ctl) query(cc *cli.Context) (api.LogQuery, error) {
 	q := api.LogQuery{N: cc.Int("lines"), Connection: cc.String("connection"), Agent: cc.String("agent")}
-	if q.N < 1 || q.N > 1_000_000 {
-		return q, &usageError{fmt.Sprintf("-n %d is out of range, allowed is 1 to 1000000", q.N), ""}
+	if q.N < 1 || q.N > 10_000 {
+		return q, &usageError{fmt.Sprintf("-n %d is out of range, allowed is 1 to 10000", q.N), ""}
 	}
 	if o := record.Outcome(cc.String("outcome")); o != "" {
 		if !slices.Contains(record.Outcomes, o) {

@@ -30,7 +30,7 @@ func (c *ctl) list(cc *cli.Context, nothing string, which func(api.Queued) bool)
 	if _, err := arguments(cc, "", 0, 0); err != nil {
 		return err
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *ctl) act(cc *cli.Context, do func(*api.Client, string) (record.Record, 
 	if err != nil {
 		return err
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}

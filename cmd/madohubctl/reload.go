@@ -14,7 +14,7 @@ func (c *ctl) reloadCommand() *cli.Command {
 			if _, err := arguments(cc, "", 0, 0); err != nil {
 				return err
 			}
-			a, err := client(cc)
+			a, err := c.client(cc)
 			if err != nil {
 				return err
 			}

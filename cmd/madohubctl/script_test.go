@@ -23,7 +23,8 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(e.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": cmdCode,
+			"code":   cmdCode,
+			"daemon": cmdDaemon,
 		},
 	})
 }

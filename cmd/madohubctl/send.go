@@ -36,7 +36,7 @@ func (c *ctl) send(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}

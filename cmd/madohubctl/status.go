@@ -24,7 +24,7 @@ func (c *ctl) status(cc *cli.Context) error {
 	if _, err := arguments(cc, "", 0, 0); err != nil {
 		return err
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}

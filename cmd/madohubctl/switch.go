@@ -29,7 +29,7 @@ func (c *ctl) switchConnections(cc *cli.Context, action string) error {
 	if everything == (len(names) > 0) {
 		return &usageError{"either names of connections or flows are needed, or --all", "see madohubctl " + action + " --help"}
 	}
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}

@@ -119,6 +119,9 @@ func (u *ui) fail(err error) int {
 	case errors.Is(err, api.ErrNoDaemon):
 		u.error(err.Error(), `start it with "madohub", or as a service with "systemctl --user start madohub"`)
 		return exitDaemon
+	case errors.Is(err, api.ErrStreamEnded):
+		u.error(err.Error(), "it was stopped or restarted; the log goes on where it ended")
+		return exitDaemon
 	case errors.As(err, &refused):
 		u.error(refused.Message, refused.Hint)
 		if refused.Status == http.StatusUnprocessableEntity {

@@ -21,7 +21,7 @@ func (c *ctl) version(cc *cli.Context) error {
 		return err
 	}
 	daemon := ""
-	a, err := client(cc)
+	a, err := c.client(cc)
 	if err != nil {
 		return err
 	}
@@ -43,9 +43,6 @@ func (c *ctl) version(cc *cli.Context) error {
 		c.ui.printf("madohub    not running\n")
 	default:
 		c.ui.printf("madohub    %s\n", clean(daemon))
-	}
-	if daemon != "" && daemon != ctlVersion() {
-		c.ui.say("madohubctl: warning: the running daemon is another version: restart it")
 	}
 	return nil
 }
