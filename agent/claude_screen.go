@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/madohub/madohub/record"
 )
@@ -138,8 +139,8 @@ func (b claudeBox) ghost(styled []string) bool {
 				row = rest
 				continue
 			}
-			r := []rune(row[:min(4, len(row))])[0]
-			row = row[len(string(r)):]
+			r, size := utf8.DecodeRuneInString(row)
+			row = row[size:]
 			if col++; i < b.first || col <= 2 || unicode.IsSpace(r) {
 				continue
 			}
@@ -363,7 +364,7 @@ func claudeOutput(s Screen) []string {
 
 var (
 	doneRow = regexp.MustCompile(`^✻ \S+ for (\d+[hms] ?)+`)
-	banner  = regexp.MustCompile(`(▐▛.*|╭─+ )Claude Code v\d|^│.*│$|^╰─+╯$`)
+	banner  = regexp.MustCompile(`(▐▛.*|╭─+ )Claude Code v\d|^ ?(▝▜|▝▝ )|^│.*│$|^╰─+╯$`)
 )
 
 // afterBanner drops the logo and its news, and what the shell showed before: the conversation begins with a prompt, an

@@ -161,7 +161,7 @@ func (f *claudeFold) openUser(l claudeLine, parent *claudeTurn, known bool) (*cl
 			return nil, false // it goes on with the turn that waits for it
 		}
 		return f.begin(newClaudeTurn(l, text, false)), true
-	case l.harness() && localCommand(head):
+	case l.PromptSource == "" && localCommand(head): // 2.1.332 gives commands an origin, but no source
 		if working {
 			return nil, false
 		}

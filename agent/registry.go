@@ -49,15 +49,6 @@ func Recognise(tree []Process) (Kind, Process, bool) {
 	return Kind{}, Process{}, false
 }
 
-// Find finds the shallowest process of this kind among the processes of a pane, for a kind that the configuration names.
-func (k Kind) Find(tree []Process) (Process, bool) {
-	i := slices.IndexFunc(tree, k.Is)
-	if i < 0 {
-		return Process{}, false
-	}
-	return tree[i], true
-}
-
 // Is reports whether a process is an agent of this kind. Only the exact name counts: "claude-wrapper.sh" and an MCP
 // server called "claude-mcp" are no agents (seen 2026-11-30). A shared server (`codex app-server`) belongs to no pane.
 func (k Kind) Is(p Process) bool {
