@@ -49,6 +49,10 @@ func TestLook(t *testing.T) {
 		}, record.StateIdle, "", ""},
 		{"server away", box(""), func(w *world) { w.conn.err = errors.New("away") }, record.StateUnknown, record.ServerUnreachable, ""},
 		{"ended since the last tick", box(""), func(w *world) { w.exit(201) }, record.StateGone, record.StateIsUnknown, ""},
+		{"headless twin since the last tick", box(""), func(w *world) {
+			w.proc(process{pid: 301, ppid: 201, comm: "claude", args: "claude -p --resume s1"})
+			w.session(301, "s1", "busy", "entrypoint", "sdk-cli")
+		}, record.StateUnknown, record.StateIsUnknown, ""},
 		{"twin since the last tick", box(""), func(w *world) {
 			w.claude("%2", 300)
 			w.session(301, "s1", "idle")

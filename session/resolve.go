@@ -34,7 +34,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 	v.Server = snap.Server
 	ended := ""
 	if st.pane != "" {
-		if ended = st.follow(spec, snap, tab, v); ended == "" {
+		if ended = st.follow(spec, snap, tab, taken, v); ended == "" {
 			return v.Process.PID != 0
 		}
 	}
@@ -65,7 +65,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 }
 
 // follow looks at the pane in which the agent was. It returns how it has ended, or "" with what is there in the view.
-func (st *seat) follow(spec Spec, snap tmux.Snapshot, tab *proc.Table, v *View) string {
+func (st *seat) follow(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[string]string, v *View) string {
 	p, ok := pane(snap, st.pane)
 	switch {
 	case !ok:
@@ -73,7 +73,7 @@ func (st *seat) follow(spec Spec, snap tmux.Snapshot, tab *proc.Table, v *View) 
 	case p.Dead:
 		return fmt.Sprintf("pane %s is dead", st.pane)
 	}
-	kind, process, why := st.occupant(spec, p, tab)
+	kind, process, why := st.occupant(spec, p, tab, taken)
 	if why == "" {
 		v.Pane = p
 		st.sit(kind, process, p, v)
@@ -99,10 +99,7 @@ func (st *seat) choose(spec Spec, list []tmux.Pane, tab *proc.Table, taken map[s
 	var fits []fit
 	var problem string
 	for _, p := range list {
-		kind, process, why := st.occupant(spec, p, tab)
-		if other := taken[p.ID]; other != "" && why == "" {
-			why = fmt.Sprintf("pane %s is agent %q already", p.ID, other)
-		}
+		kind, process, why := st.occupant(spec, p, tab, taken)
 		if problem = why; why == "" {
 			fits = append(fits, fit{p, kind, process})
 		}
@@ -131,12 +128,15 @@ func (st *seat) sit(kind agent.Kind, process agent.Process, p tmux.Pane, v *View
 }
 
 // occupant is the agent in a pane, or why there is none that the Spec allows.
-func (st *seat) occupant(spec Spec, p tmux.Pane, tab *proc.Table) (agent.Kind, agent.Process, string) {
+func (st *seat) occupant(spec Spec, p tmux.Pane, tab *proc.Table, taken map[string]string) (agent.Kind, agent.Process, string) {
 	none := func(format string, a ...any) (agent.Kind, agent.Process, string) {
 		return agent.Kind{}, agent.Process{}, fmt.Sprintf(format, a...)
 	}
 	if p.Dead {
 		return none("pane %s is dead", p.ID)
+	}
+	if other := taken[p.ID]; other != "" {
+		return none("pane %s is agent %q already", p.ID, other)
 	}
 	// A shell is the pane's own process: what runs below it, an agent included, makes it busy and not another kind.
 	if kind, ok := agent.Get(spec.Kind); ok && kind.Explicit {

@@ -178,6 +178,44 @@ func TestFirstTurnOfASessionThatBeganUnderOurEyes(t *testing.T) {
 	})
 }
 
+// A session that is resumed elsewhere keeps its transcript in the folder of the directory where it began.
+func TestTranscriptInAnotherFolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, coder)
+		w.claude("%1", 200)
+		w.turn("s1", "old", "old answer")
+		elsewhere := filepath.Join(w.home, ".claude/projects/-src-else/s1.jsonl")
+		if err := os.Mkdir(filepath.Dir(elsewhere), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(w.transcript("s1"), elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		w.session(201, "s1", "idle")
+		time.Sleep(time.Minute)
+		w.wantTold(w.tick(), "coder found s1 after old answer")
+		if got := w.view("coder").Transcript; got != elsewhere {
+			t.Errorf("transcript is %s", got)
+		}
+	})
+}
+
+// Two panes may have homes of their own.
+func TestConfigDirOfOnePane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, coder)
+		w.claude("%1", 200)
+		w.session(201, "wrong", "idle")
+		own := filepath.Join(w.home, "own")
+		w.proc(process{pid: 201, ppid: 200, comm: "claude", env: map[string]string{"CLAUDE_CONFIG_DIR": own}})
+		if err := os.Rename(filepath.Join(w.home, ".claude"), own); err != nil {
+			t.Fatal(err)
+		}
+		w.session(201, "of the other home", "idle")
+		w.wantTold(w.after(time.Second), "coder found wrong")
+	})
+}
+
 func TestRecordThatIsRemovedIsNoNewSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := seated(t)
@@ -505,7 +543,15 @@ func TestReload(t *testing.T) {
 		w.s.SetSpecs([]Spec{other, coder})
 		w.claude("%2", 300)
 		w.session(301, "s2", "idle")
-		w.wantTold(w.after(time.Second), "other found s2") // coder is unchanged: no news
+		w.wantTold(w.after(time.Second), "other found s2")         // coder is unchanged: no news
+		w.s.SetSpecs([]Spec{{Name: "first", Target: "%1"}, coder}) // a second name for coder's pane
+		w.wantTold(w.after(time.Second), "first found s1")
+		if v := w.view("coder"); v.State != record.StateUnknown || v.Hold == "" || !strings.Contains(v.Problem, `is agent "first" already`) {
+			t.Errorf("view is %+v", v)
+		}
+		w.s.SetSpecs([]Spec{coder})
+		w.wantTold(w.after(time.Second))
+		w.wantState("coder", record.StateIdle, "session file")
 		changed := coder
 		changed.Target = "%2"
 		w.s.SetSpecs([]Spec{changed})

@@ -5,6 +5,7 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -40,6 +41,9 @@ func (p Reader) Stat(pid int) (agent.Process, bool, error) {
 		return agent.Process{}, false, err
 	}
 	proc, ok := parseStat(b)
+	if !ok && len(b) > 0 {
+		return agent.Process{}, false, fmt.Errorf("%s: %.60q can't be understood", p.path(pid, "stat"), b)
+	}
 	return proc, ok, nil
 }
 
