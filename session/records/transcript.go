@@ -3,6 +3,7 @@ package records
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type Transcript struct {
 	info    os.FileInfo // of the last read; nil before the first
 	off     int64       // all complete lines before it were given to fold
 	tail    []byte      // the bytes right before off
+	limit   int         // bytes of a line that are read; 0: maxLine
 	inLong  bool        // off stands inside a line that is not read
 }
 
@@ -88,11 +90,12 @@ func (t *Transcript) rebase(f io.ReaderAt, size int64) error {
 func (t *Transcript) scan(f io.ReaderAt, end int64, each func()) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(f, t.off, end-t.off), 64<<10)
 	var line []byte // begins at t.off
+	limit := cmp.Or(t.limit, maxLine)
 	for n := int64(0); ; {
 		chunk, err := r.ReadSlice('\n')
 		n += int64(len(chunk))
 		if !t.inLong {
-			if line = append(line, chunk...); len(line) > maxLine {
+			if line = append(line, chunk...); len(line) > limit {
 				t.inLong, line = true, nil
 				t.Skipped++
 			}
