@@ -64,7 +64,10 @@ func (p policy) Check(ctx context.Context, it record.Item, now time.Time) delive
 // see takes one event of a session to all who care. It is called by the watcher, in order for each agent.
 func (d *Daemon) see(ev session.Event) {
 	d.turns.See(ev)
-	out := route.Event{Agent: ev.Agent, At: ev.At, Turn: ev.Turn, Prompt: ev.Prompt, Evidence: ev.View.Evidence}
+	out := route.Event{
+		Agent: ev.Agent, At: ev.At, Turn: ev.Turn, Prompt: ev.Prompt, Evidence: ev.View.Evidence,
+		Session: ev.View.SessionID,
+	}
 	switch ev.Kind {
 	case session.Found:
 		out.Kind = route.AgentFound

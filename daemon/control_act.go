@@ -106,8 +106,10 @@ func (d *Daemon) Approve(ctx context.Context, c api.Caller, id string, yes bool)
 func (d *Daemon) Reload(_ context.Context, _ api.Caller) (api.ConfigState, error) {
 	s, err := d.reload()
 	if err != nil {
-		return s, &api.Error{Status: http.StatusUnprocessableEntity, Message: err.Error(),
-			Hint: "the old configuration stays in force; mend the file and reload again"}
+		return s, &api.Error{
+			Status: http.StatusUnprocessableEntity, Message: err.Error(),
+			Hint: "the old configuration stays in force; mend the file and reload again",
+		}
 	}
 	return s, nil
 }

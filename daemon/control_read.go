@@ -33,8 +33,10 @@ func (d *Daemon) Status(ctx context.Context) (api.Status, error) {
 	}
 	for _, a := range d.current.Load().cfg.Agents {
 		if !a.HasPane() {
-			s.Agents = append(s.Agents, api.Agent{Name: a.Name, Kind: a.Kind, State: record.StateUnknown,
-				Evidence: "no pane", Problem: "models and commands answer tool calls only; nothing is typed to them"})
+			s.Agents = append(s.Agents, api.Agent{
+				Name: a.Name, Kind: a.Kind, State: record.StateUnknown,
+				Evidence: "no pane", Problem: "models and commands answer tool calls only; nothing is typed to them",
+			})
 		}
 	}
 	for _, c := range d.engine.Connections() {
@@ -94,8 +96,10 @@ func (d *Daemon) Queue(ctx context.Context) ([]api.Queued, error) {
 	out := []api.Queued{}
 	for _, it := range items {
 		r := it.Record
-		out = append(out, api.Queued{ID: r.ID, Connection: r.Connection, From: r.From, To: it.Target, Reason: r.Reason,
-			Detail: record.Mask(r.Detail), Since: r.Time, Expires: it.Expires})
+		out = append(out, api.Queued{
+			ID: r.ID, Connection: r.Connection, From: r.From, To: it.Target, Reason: r.Reason,
+			Detail: record.Mask(r.Detail), Since: r.Time, Expires: it.Expires,
+		})
 	}
 	return out, nil
 }
