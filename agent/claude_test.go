@@ -40,6 +40,7 @@ func TestDisarmClaude(t *testing.T) {
 		{"Persian keeps its non-joiner", "می\u200cخواهم", "می\u200cخواهم"},
 		{"tags outside of flags", "a\U000e0041b", "ab"},
 		{"fillers, selectors, soft hyphen", "a\u3164b\ufe00c\u00add\u034fe", "abcde"},
+		{"an Arabic number sign is seen", "\u0600\u0661", "\u0600\u0661"},
 		{"line separator", "a\u2028b", "a\nb"},
 		{"empty", "", ""},
 		{"blank", " \n", " \n"},

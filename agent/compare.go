@@ -117,8 +117,9 @@ func visible(s string) string {
 	}, s))
 }
 
-// noGlyph reports whether a character never has a glyph of its own: format characters, joiners, selectors, fillers.
+// noGlyph reports whether a character never has a glyph of its own: format characters (but for Arabic number signs and
+// their like), joiners, selectors, fillers.
 func noGlyph(r rune) bool {
-	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) ||
+	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || unicode.Is(unicode.Variation_Selector, r) ||
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
