@@ -20,6 +20,7 @@ type Metrics struct {
 	deliveries prometheus.Histogram
 	reloads    *prometheus.CounterVec
 	build      *prometheus.GaugeVec
+	registry   *prometheus.Registry
 	handler    http.Handler
 }
 
@@ -44,10 +45,10 @@ func NewMetrics() *Metrics {
 		build: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "madohub_build_info",
 			Help: "Always 1; the version of the daemon."}, []string{"version"}),
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.records, m.queue, m.agents, m.deliveries, m.reloads, m.build,
+	m.registry = prometheus.NewRegistry()
+	m.registry.MustRegister(m.records, m.queue, m.agents, m.deliveries, m.reloads, m.build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	// What can happen stands there with 0 from the start: an alert on a series that does not exist yet never fires.
 	for _, o := range record.Outcomes {
 		if o.Final() && len(record.Reasons[o]) == 0 {
