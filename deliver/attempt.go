@@ -216,7 +216,7 @@ func (a *attempt) intend(ctx context.Context) (verdict, bool) {
 func (a *attempt) run(do func(*typist.Job) typist.End) typist.End {
 	j := &typist.Job{
 		Target: a.it.Target, Sessions: a.d.o.Sessions, Conn: a.conn, Typing: a.typ, Text: a.text,
-		Intent: a.in, View: a.view, Mark: a.mark, Before: a.before, Expires: a.it.Expires, Log: a.d.o.Log,
+		Intent: a.in, View: a.view, Mark: a.mark, Gated: a.rec.Updated, Before: a.before, Expires: a.it.Expires, Log: a.d.o.Log,
 		Hold: func(ctx context.Context, r record.Reason, detail string) { a.d.hold(ctx, a.rec, r, detail) },
 		Advance: func(ctx context.Context, in record.Intent) {
 			if err := a.d.o.Store.Advance(ctx, in); err != nil {

@@ -244,6 +244,28 @@ func TestPersonTypesBetweenLines(t *testing.T) {
 	})
 }
 
+// TestKeysOutOfSight: in a box that shows only the end of a text, a person's key may have gone anywhere.
+func TestKeysOutOfSight(t *testing.T) {
+	for _, key := range []bool{true, false} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.small = true
+			w.hook = func(w *world, call string, n int) error {
+				if call == "paste" && n == 3 && key {
+					w.activity = time.Now().Unix()
+				}
+				return nil
+			}
+			w.add("r_1", threeLines)
+			w.run(w.options(), 20*time.Second)
+			if key {
+				w.want("r_1", record.Typed, record.HumanTyped)
+			} else {
+				w.want("r_1", record.Delivered, "")
+			}
+		})
+	}
+}
+
 // TestDialogBeforeEnter: no key at all while a dialog is open; it is submitted when the dialog is gone.
 func TestDialogBeforeEnter(t *testing.T) {
 	for _, closes := range []bool{true, false} {
@@ -536,6 +558,73 @@ func TestShutdown(t *testing.T) {
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("stopping took %v", took)
 		}
+	})
+}
+
+// TestShutdownWhileItWaits: a typed text that waits for a dialog is left on disk; the next run submits it, if nothing else came in.
+func TestShutdownWhileItWaits(t *testing.T) {
+	for _, person := range []string{"", "x"} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.hook = func(w *world, call string, n int) error {
+				if call == "advance" && n == 2 {
+					w.state = record.StateDialog
+				}
+				return nil
+			}
+			w.add("r_1", threeLines)
+			w.add("r_2", "two")
+			began := time.Now()
+			w.run(w.options(), 20*time.Second)
+			if took := time.Since(began); took > 25*time.Second {
+				t.Errorf("stopping took %v", took-20*time.Second)
+			}
+			w.want("r_1", record.Held, record.TargetDialog)
+			_, stop := w.start(w.options())
+			time.Sleep(10 * time.Second)
+			w.want("r_1", record.Held, record.TargetDialog)
+			w.set(func(w *world) { w.state, w.box = record.StateIdle, w.box+person })
+			time.Sleep(20 * time.Second)
+			stop()
+			if person == "" {
+				w.want("r_1", record.Delivered, "")
+				w.want("r_2", record.Delivered, "")
+			} else {
+				w.want("r_1", record.Typed, record.HumanTyped)
+				w.want("r_2", record.Held, record.Parked)
+			}
+		})
+	}
+}
+
+// TestCrashAndStoppedServer: until a server answers, what was begun is not settled, and nothing else is typed there.
+func TestCrashAndStoppedServer(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.hook = func(w *world, call string, n int) error {
+			if call == "paste" && n == 2 {
+				w.crash = w.calls
+			}
+			return nil
+		}
+		w.add("r_1", threeLines)
+		w.add("r_2", "two")
+		w.run(w.options(), time.Second)
+		w.revive()
+		stall := true
+		w.hook = func(_ *world, call string, _ int) error {
+			if stall && (call == "list" || call == "marker" || call == "look") {
+				return errTimeout
+			}
+			return nil
+		}
+		_, stop := w.start(w.options())
+		time.Sleep(time.Minute)
+		w.want("r_1", record.Held, record.ServerUnreachable)
+		w.want("r_2", record.Held, record.ServerUnreachable)
+		w.set(func(*world) { stall = false })
+		time.Sleep(20 * time.Second)
+		stop()
+		w.want("r_1", record.Delivered, "")
+		w.want("r_2", record.Delivered, "")
 	})
 }
 

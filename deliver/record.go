@@ -57,7 +57,7 @@ func (d *Deliveries) end(ctx context.Context, rec *record.Record, e typist.End) 
 // write hands a final record to the store.
 func (d *Deliveries) write(ctx context.Context, rec *record.Record, refund bool) bool {
 	if err := d.o.Store.Finish(ctx, rec, refund); err != nil {
-		d.logError("outcome can't be recorded, nothing more is typed there until it can", rec, err)
+		d.logError("outcome can't be recorded", rec, err)
 		return false
 	}
 	d.o.Log.Info("delivery ended", zap.String("delivery", rec.ID), zap.String("connection", rec.Connection),

@@ -19,6 +19,10 @@ func (d *Deliveries) recoverAll(ctx context.Context, t *target) bool {
 		u := t.unfinished[0]
 		a := d.resume(u, t)
 		e, ok := a.recover(ctx)
+		if !ok {
+			d.hold(ctx, a.rec, record.ServerUnreachable, "it was begun before a crash, and what became of it can't be seen yet")
+			t.unfinished[0].Item.Record = *a.rec
+		}
 		if !ok || e.Leave {
 			return false
 		}

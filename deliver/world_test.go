@@ -35,6 +35,7 @@ type world struct {
 	gone     bool
 	noServer bool
 	overlay  bool
+	small    bool // the box shows only the last line
 	proc     agent.Process
 	session  string
 	activity int64 // of an attached client, 0: none
@@ -151,6 +152,9 @@ func (s fakeSessions) Look(context.Context, string) (v session.View, err error) 
 			Process: s.proc, SessionID: s.session, Gone: s.gone, Shell: s.shell}
 		if !s.boxless {
 			v.Box = agent.Box{Found: true, Text: s.box, Overlay: s.overlay}
+			if i := strings.LastIndex(s.box, "\n"); s.small && i > 0 {
+				v.Box.Text, v.Box.Above = s.box[i+1:], strings.Count(s.box, "\n")
+			}
 		}
 		return nil
 	})

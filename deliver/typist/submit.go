@@ -106,6 +106,9 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 		}
 		j.Waiting(false)
 		c, err := j.content(ctx, v, k)
+		if err == nil && c == tail && j.touched(ctx) {
+			return v, j.stopped(k, record.HumanTyped, "a person pressed keys there, and its input shows only a part of the text"), false
+		}
 		if err == nil && c.ours() {
 			return v, End{}, true
 		}
@@ -120,6 +123,21 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 		}
 		rest(boxPoll)
 	}
+}
+
+// touched reports whether a person may have pressed a key in the pane since the gate. It matters where the box does not show
+// the whole text: what is scrolled out of sight can't be compared.
+func (j *Job) touched(ctx context.Context) bool {
+	clients, err := j.Conn.Clients(context.WithoutCancel(ctx))
+	if err != nil {
+		return true
+	}
+	for _, c := range clients {
+		if c.Pane == j.Intent.Pane && !c.Control && c.Activity >= j.Gated.Unix() {
+			return true
+		}
+	}
+	return false
 }
 
 // misfit is the end of a delivery whose text does not stand in the input as it should.

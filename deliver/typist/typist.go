@@ -52,6 +52,7 @@ type Job struct {
 	Intent   record.Intent
 	View     session.View // as the gate saw it; after a crash only its Server is known
 	Mark     session.Mark
+	Gated    time.Time // when the gate was passed
 	Before   string    // what stood before the cursor at the gate, for a target whose box can't be read
 	Expires  time.Time // how long a typed text waits for a safe moment to be submitted
 	Log      *zap.Logger
