@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -44,7 +45,8 @@ func (l *claudeLine) above() string {
 func decodeClaudeLine(line []byte) (claudeLine, bool) {
 	var l claudeLine
 	err := json.Unmarshal(line, &l)
-	if _, odd := err.(*json.UnmarshalTypeError); err != nil && !odd { //nolint:errorlint // Unmarshal returns it unwrapped
+	var odd *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &odd) {
 		return l, false
 	}
 	return l, true
