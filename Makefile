@@ -71,10 +71,10 @@ fuzz: ## fuzz every parser for $(FUZZTIME)
 	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | cut -c6-); do \
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; done; done
 
-test-agents: build tmux ## real Claude Code against a model server on loopback
+test-agents: tmux ## real Claude Code against a model server on loopback
 	@if [ "$$SKIP_AGENTS" = 1 ]; then echo "test-agents: SKIPPED, because SKIP_AGENTS=1"; else ./scripts/test-agents.sh; fi
 
-matrix: build tmux ## everything of test-agents, many times (by hand)
+matrix: tmux ## everything of test-agents, many times (by hand)
 	MADOHUB_MATRIX=1 ./scripts/test-agents.sh
 
 bench: tmux ## measure what watching costs

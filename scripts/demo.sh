@@ -15,5 +15,5 @@ if ! mkdir -p "$(go env GOCACHE 2>/dev/null)" 2>/dev/null || ! [ -w "$(go env GO
 fi
 
 echo "demo: building"
-CGO_ENABLED=0 go build -trimpath -o "$bin/" ./cmd/madohub ./cmd/madohubctl ./scripts/scripted ./scripts/demo
+go build -o "$bin/" ./cmd/madohub ./cmd/madohubctl ./scripts/scripted ./scripts/demo
 "$bin/demo" --bin "$bin"

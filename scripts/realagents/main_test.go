@@ -5,6 +5,7 @@ package realagents
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"testing"
 	"text/tabwriter"
@@ -35,9 +36,40 @@ func note(t *testing.T, what string, ok bool, began time.Time, format string, ar
 	}
 }
 
+// bin is the folder of our own binaries.
+var bin string
+
 func TestMain(m *testing.M) {
 	began := time.Now()
-	code := m.Run()
+	code := 1
+	if err := build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
+	os.RemoveAll(bin)
+	report(began)
+	if len(results.rows) == 0 && code == 0 {
+		fmt.Println("nothing ran: that is a failure")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// build makes the binaries that are tested, with the flags of the tests, so that the build cache serves both.
+func build() (err error) {
+	if bin, err = os.MkdirTemp("", "mado-bin-"); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", bin, "../../cmd/madohub", "../../cmd/madohubctl")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the binaries: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// report prints the table.
+func report(began time.Time) {
 	results.Lock()
 	defer results.Unlock()
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
@@ -51,11 +83,6 @@ func TestMain(m *testing.M) {
 	}
 	w.Flush()
 	fmt.Printf("%d cases with real agents in %.0f s\n", len(results.rows), time.Since(began).Seconds())
-	if len(results.rows) == 0 && code == 0 {
-		fmt.Println("nothing ran: that is a failure")
-		code = 1
-	}
-	os.Exit(code)
 }
 
 // matrix reports whether everything is to run, many times.

@@ -139,8 +139,7 @@ func (w *world) start(more string, names ...string) *rig.Daemon {
 	b.WriteString(more)
 	dir := filepath.Join(w.dir, "d")
 	must(w.t, os.MkdirAll(dir, 0o700))
-	bin, err := filepath.Abs(filepath.Join("..", "..", "bin"))
-	must(w.t, err)
+	var err error
 	w.daemon, err = rig.NewDaemon(bin, dir, b.String())
 	must(w.t, err)
 	must(w.t, w.daemon.Start(w.ctx()))

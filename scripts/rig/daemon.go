@@ -54,7 +54,7 @@ func (d *Daemon) ConfigFile() string { return filepath.Join(d.Dir, "config.yaml"
 func (d *Daemon) env() []string {
 	return append(cleanEnv(
 		"MADOHUB_CONFIG="+d.ConfigFile(), "MADOHUB_STATE_DIR="+filepath.Join(d.Dir, "state"),
-		"MADOHUB_SOCKET="+filepath.Join(d.Dir, "madohub.sock"), "LC_ALL=C.UTF-8", "NO_COLOR=1",
+		"MADOHUB_SOCKET="+filepath.Join(d.Dir, "madohub.sock"), "LC_ALL=C.UTF-8", "NO_COLOR=1", "COLUMNS=120",
 		"XDG_CONFIG_HOME="+filepath.Join(d.Dir, "xdg"), "XDG_STATE_HOME="+filepath.Join(d.Dir, "xdg"),
 		"XDG_RUNTIME_DIR="+filepath.Join(d.Dir, "xdg"),
 	), d.Env...)
