@@ -299,3 +299,14 @@ func TestHostileFilesAreRefusedInBoundedTime(t *testing.T) {
 		}
 	}
 }
+
+func TestAnErrorIsNotHiddenBehindWarnings(t *testing.T) {
+	_, err := Parse("f.yaml", []byte("agents: [{name: a, pane: p}, {name: s, pane: q, kind: shell}]\nconnections: [{from: a, to: s}]\nx: 1\n"), testNames)
+	if err == nil || strings.Contains(err.Error(), "warning") || !strings.HasPrefix(err.Error(), "f.yaml:3:1: x: unknown key") {
+		t.Errorf("got %v", err)
+	}
+	var problems Problems
+	if !errors.As(err, &problems) || len(problems) != 2 || !problems[0].Warning {
+		t.Errorf("got %#v, want the warning too", problems)
+	}
+}

@@ -44,8 +44,11 @@ func (p Problem) Error() string {
 // Problems are all problems of one file, in the order of the file.
 type Problems []Problem
 
-// Error implements error: one problem a line.
+// Error implements error: one problem a line, and no warnings unless there is nothing else.
 func (ps Problems) Error() string {
+	if errs := ps.Errors(); len(errs) > 0 {
+		ps = errs
+	}
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.Error()
