@@ -16,6 +16,7 @@ import (
 type seat struct {
 	first   tmux.Identity // for a "%7" target: the server in which that pane was first found; ids begin again in the next
 	server  tmux.Identity
+	lost    bool   // it was in a pane of an earlier server and was not found since
 	pane    string // the pane in which the agent was, "" if it never was in one
 	panePID int
 	kind    agent.Kind
@@ -29,7 +30,7 @@ type seat struct {
 // are the panes of agents that stand before this one in the configuration.
 func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[string]string, v *View) bool {
 	if st.server != snap.Server {
-		*st = seat{first: st.first, server: snap.Server}
+		*st = seat{first: st.first, lost: st.lost || st.pane != "", server: snap.Server}
 	}
 	v.Server = snap.Server
 	ended := ""
@@ -53,7 +54,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 		v.Pane, _ = pane(snap, st.pane)
 	case err != nil:
 		v.State, v.Problem, v.Evidence = record.StateGone, err.Error(), "no pane matches"
-		if !errors.Is(err, tmux.ErrNoPane) {
+		if st.lost || !errors.Is(err, tmux.ErrNoPane) { // a restarted server may get the pane back
 			v.State = record.StateUnknown
 		}
 	case len(list) == 1 && list[0].Dead:
@@ -123,7 +124,7 @@ func (st *seat) sit(kind agent.Kind, process agent.Process, p tmux.Pane, v *View
 	if st.process.PID != process.PID || st.process.Start != process.Start {
 		st.records = records.State{}
 	}
-	st.pane, st.panePID, st.kind, st.process = p.ID, p.PID, kind, process
+	st.pane, st.panePID, st.kind, st.process, st.lost = p.ID, p.PID, kind, process, false
 	v.Kind, v.Process, v.Cwd, v.Shell = kind.Name, process, p.Cwd, kind.Explicit
 }
 

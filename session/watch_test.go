@@ -485,6 +485,10 @@ func TestServerRestartWithTheSamePaneID(t *testing.T) {
 		w.wantTold(w.tick(), "coder found s1", "byid found s2")
 		w.exit(200, 201, 300, 301)
 		w.conn.snap = tmux.Snapshot{Server: tmux.Identity{PID: 101, Start: 2000}}
+		w.wantTold(w.after(time.Second))
+		if v := w.wantState("coder", record.StateUnknown, "no pane matches"); v.Gone || v.Hold == "" {
+			t.Errorf("view is %+v", v)
+		}
 		w.claude("%1", 400)
 		w.claude("%2", 600)
 		w.pane(tmux.Pane{ID: "%2", PID: 600, Session: "other", Window: "x"})
