@@ -42,7 +42,7 @@ func writeForEver(path string) {
 }
 
 func TestKilledWriterLosesNothingThatWasAcknowledged(t *testing.T) {
-	rounds := 12
+	rounds := 8
 	if testing.Short() {
 		rounds = 3
 	}

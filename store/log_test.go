@@ -107,7 +107,7 @@ func TestFollowersSeeEveryChangeOnceAndInOrder(t *testing.T) {
 	decide(t, s, held("r_old", "c", "old"))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	const n = 300
+	const n = 100
 	var got []int64
 	ready := make(chan struct{})
 	done := make(chan error, 1)
@@ -155,9 +155,7 @@ func TestSlowFollowerReadsOnFromTheDatabase(t *testing.T) {
 	err := s.Follow(ctx, Query{}, func(r record.Record) error {
 		if !wrote { // while this follower is busy, more happens than is kept in memory
 			wrote = true
-			for i := range n {
-				decide(t, s, held(fmt.Sprint("r_", i), "c", fmt.Sprint(i)))
-			}
+			fill(t, s, n)
 		}
 		got[r.ID]++
 		if r.Seq == n+1 {

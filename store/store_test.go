@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,12 @@ import (
 func TestMain(m *testing.M) {
 	if path := os.Getenv(writerEnv); path != "" {
 		writeForEver(path)
+	}
+	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue { // each check is hundreds of transactions
+		if err := f.Value.Set("15"); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -258,7 +265,7 @@ func TestCounterKeepsTheRoundThatWasCountedMeanwhile(t *testing.T) {
 
 func TestCancelAndIntendNeverBothWin(t *testing.T) {
 	ctx, s := context.Background(), open(t)
-	for i := range 60 {
+	for i := range 30 {
 		d := held(fmt.Sprintf("r_%02d", i), "c", fmt.Sprint("t", i))
 		decide(t, s, d)
 		var cancelled, intended, ended error
