@@ -143,8 +143,10 @@ func (d *decoder) checkPlace(a *Agent, at value) {
 	if hasPane || len(ways) == 0 {
 		return
 	}
-	for key, p := range map[string]any{"socket": &a.Socket, "complete_pattern": &a.CompletePattern, "typing": &a.Typing,
-		"consult": &a.Consult, "kind": &a.Kind} {
+	for key, p := range map[string]any{
+		"socket": &a.Socket, "complete_pattern": &a.CompletePattern, "typing": &a.Typing,
+		"consult": &a.Consult, "kind": &a.Kind,
+	} {
 		if v, given := d.At(p), d.Has(p); given {
 			d.Add(v, fmt.Sprintf("%s is only for an agent in a pane, this one is a %s", key, ways[0]), "")
 		}

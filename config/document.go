@@ -45,8 +45,10 @@ func defaults(file string) *Config {
 		File:      file,
 		Dispatch:  "madoagent",
 		IdleDelay: 8 * time.Second,
-		Limits: Limits{MaxHops: 5, HoldFor: 30 * time.Minute, QueueDepth: 20, MaxText: 100_000,
-			TargetSpacing: 3 * time.Second},
+		Limits: Limits{
+			MaxHops: 5, HoldFor: 30 * time.Minute, QueueDepth: 20, MaxText: 100_000,
+			TargetSpacing: 3 * time.Second,
+		},
 		Approve: []string{"switch_agent", "set_route"},
 		Log:     Log{Keep: 90 * 24 * time.Hour},
 	}
@@ -74,8 +76,10 @@ func (d *decoder) document(c *Config) []field {
 		})),
 		key("connections", strict.List(d.Decoder, &c.Connections, func(x *Connection) func(value) {
 			return func(v value) {
-				*x = Connection{Trigger: "on-idle", Transform: "prompt-wrap", Enabled: true, OnError: "legacy",
-					Guard: defaultGuard(), Pos: Pos{v.Node.Line, v.Node.Column}}
+				*x = Connection{
+					Trigger: "on-idle", Transform: "prompt-wrap", Enabled: true, OnError: "legacy",
+					Guard: defaultGuard(), Pos: Pos{v.Node.Line, v.Node.Column},
+				}
 				if d.Object(v, d.connection(x)) {
 					d.Mark(x, v)
 				}

@@ -38,8 +38,10 @@ func Load(path string, names Names) (*Config, error) {
 	}
 	cfg, err := Parse(path, b, names)
 	if cfg != nil && info.Mode().Perm()&0o002 != 0 {
-		cfg.Warnings = append(cfg.Warnings, Problem{File: path, Warning: true,
-			Message: fmt.Sprintf("everybody may write this file (mode %04o)", info.Mode().Perm()), Hint: "chmod go-w " + path})
+		cfg.Warnings = append(cfg.Warnings, Problem{
+			File: path, Warning: true,
+			Message: fmt.Sprintf("everybody may write this file (mode %04o)", info.Mode().Perm()), Hint: "chmod go-w " + path,
+		})
 	}
 	return cfg, err
 }
@@ -63,8 +65,10 @@ func Parse(file string, b []byte, names Names) (*Config, error) {
 }
 
 // fillable are keys that may stand with nothing behind them.
-var fillable = []string{"tmux", "agents", "connections", "flows", "limits", "notify", "log", "guard", "typing", "can_message",
-	"tools", "approve"}
+var fillable = []string{
+	"tmux", "agents", "connections", "flows", "limits", "notify", "log", "guard", "typing", "can_message",
+	"tools", "approve",
+}
 
 // Keys are all keys that a configuration may have, in full and in order: agents.typing.mode.
 func Keys() []string {

@@ -49,8 +49,10 @@ func LoadSettings(flags map[string]string) (Settings, error) {
 			v.Set(name, value)
 		}
 	}
-	s := Settings{Config: v.GetString(SettingConfig), StateDir: v.GetString(SettingStateDir), Socket: v.GetString(SettingSocket),
-		LogLevel: v.GetString(SettingLogLevel), LogFormat: v.GetString(SettingLogFormat)}
+	s := Settings{
+		Config: v.GetString(SettingConfig), StateDir: v.GetString(SettingStateDir), Socket: v.GetString(SettingSocket),
+		LogLevel: v.GetString(SettingLogLevel), LogFormat: v.GetString(SettingLogFormat),
+	}
 	for _, p := range []*string{&s.Config, &s.StateDir, &s.Socket} {
 		if err := absolute(p); err != nil {
 			return s, err

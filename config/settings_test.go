@@ -13,8 +13,10 @@ func bareEnv(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MADOHUB_CONFIG", "MADOHUB_STATE_DIR", "MADOHUB_SOCKET",
-		"MADOHUB_LOG_LEVEL", "MADOHUB_LOG_FORMAT"} {
+	for _, name := range []string{
+		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MADOHUB_CONFIG", "MADOHUB_STATE_DIR", "MADOHUB_SOCKET",
+		"MADOHUB_LOG_LEVEL", "MADOHUB_LOG_FORMAT",
+	} {
 		t.Setenv(name, "")
 	}
 	return home
@@ -64,8 +66,10 @@ func TestSettingsFlagsWinOverTheEnvironment(t *testing.T) {
 		t.Errorf("environment (-got +want):\n%s", diff)
 	}
 	want = Settings{Config: "/flag/c.yaml", StateDir: filepath.Join(home, "s"), Socket: "/flag/sock", LogLevel: "warn", LogFormat: "text"}
-	got := load(t, map[string]string{SettingConfig: "/flag/c.yaml", SettingStateDir: "~/s", SettingSocket: "/flag/sock",
-		SettingLogLevel: "warn", SettingLogFormat: "text"})
+	got := load(t, map[string]string{
+		SettingConfig: "/flag/c.yaml", SettingStateDir: "~/s", SettingSocket: "/flag/sock",
+		SettingLogLevel: "warn", SettingLogFormat: "text",
+	})
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("flags (-got +want):\n%s", diff)
 	}

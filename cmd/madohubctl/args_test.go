@@ -92,8 +92,7 @@ func TestWhatCannotBeUnderstoodIsAUsageErrorWithAHint(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExampleAndTheCommonFlags(t *testing.T) {
-	var check func(path string, help string)
-	check = func(path, help string) {
+	check := func(path, help string) {
 		for _, want := range []string{"Example:", "--json", "--socket", "--config", "--state-dir"} {
 			if !strings.Contains(help, want) {
 				t.Errorf("%s --help has no %s", path, want)

@@ -126,8 +126,10 @@ type guardJSON struct {
 func connectionsJSON(conns []config.Connection) []connectionJSON {
 	out := make([]connectionJSON, len(conns))
 	for i, x := range conns {
-		out[i] = connectionJSON{x.Name, x.From, x.To, x.Trigger, x.Keyword, x.Transform, x.Template, x.Dispatch, x.Enabled,
-			guardJSON{x.Guard.MaxRounds, x.Guard.Cooldown.String(), x.Guard.StopKeyword, x.Guard.Rearm}}
+		out[i] = connectionJSON{
+			x.Name, x.From, x.To, x.Trigger, x.Keyword, x.Transform, x.Template, x.Dispatch, x.Enabled,
+			guardJSON{x.Guard.MaxRounds, x.Guard.Cooldown.String(), x.Guard.StopKeyword, x.Guard.Rearm},
+		}
 	}
 	return out
 }

@@ -74,8 +74,10 @@ func (ps Problems) sorted() Problems {
 	})
 	if len(ps) > maxProblems {
 		more := len(ps) - maxProblems
-		ps = append(ps[:maxProblems:maxProblems], Problem{File: ps[0].File, Line: ps[maxProblems].Line, Column: ps[maxProblems].Column,
-			Message: fmt.Sprintf("and %d more problems", more)})
+		ps = append(ps[:maxProblems:maxProblems], Problem{
+			File: ps[0].File, Line: ps[maxProblems].Line, Column: ps[maxProblems].Column,
+			Message: fmt.Sprintf("and %d more problems", more),
+		})
 	}
 	return ps
 }

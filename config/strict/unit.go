@@ -13,8 +13,10 @@ const longest = 100 * 365 * 24 * time.Hour
 
 var durationPart = regexp.MustCompile(`^(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m|h|d)`)
 
-var units = map[string]time.Duration{"ns": 1, "us": time.Microsecond, "µs": time.Microsecond, "ms": time.Millisecond,
-	"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+var units = map[string]time.Duration{
+	"ns": 1, "us": time.Microsecond, "µs": time.Microsecond, "ms": time.Millisecond,
+	"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+}
 
 // ParseDuration reads a time such as 500ms, 8s, 1h30m or 90d. A number without a unit is refused: nobody knows of what.
 func ParseDuration(s string) (time.Duration, error) {

@@ -102,8 +102,10 @@ func guard(own, user config.Guard) config.Guard {
 
 // wrap is a connection that sends the source's answer in a template once it has finished.
 func wrap(name, from, to, template string) config.Connection {
-	return config.Connection{Name: name, From: from, To: to, Trigger: "on-idle", Transform: "prompt-wrap", Template: template,
-		Guard: config.Guard{MaxRounds: 5, Cooldown: 3 * time.Second, Rearm: "human"}}
+	return config.Connection{
+		Name: name, From: from, To: to, Trigger: "on-idle", Transform: "prompt-wrap", Template: template,
+		Guard: config.Guard{MaxRounds: 5, Cooldown: 3 * time.Second, Rearm: "human"},
+	}
 }
 
 // text is a template of a flow, or what the user has put in its place.

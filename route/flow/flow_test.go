@@ -110,8 +110,10 @@ func TestPeerReviewIsALoopOfTwo(t *testing.T) {
 }
 
 func TestTheReviewerIsToldTheStopWordThatIsInForce(t *testing.T) {
-	conns, err := Expand(config.Flow{Flow: "peer-review", Agents: config.FlowAgents{Author: "a", Reviewer: "r"},
-		Guard: config.Guard{StopKeyword: "SHIP IT"}})
+	conns, err := Expand(config.Flow{
+		Flow: "peer-review", Agents: config.FlowAgents{Author: "a", Reviewer: "r"},
+		Guard: config.Guard{StopKeyword: "SHIP IT"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

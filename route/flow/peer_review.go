@@ -18,8 +18,10 @@ finished, the author gets the review. The loop ends when either answer contains 
 after five deliveries in each direction (guard.max_rounds). A prompt that you type into either agent begins a new count.
 The texts can be changed with template: {reviewer: …, author: …}: each names the role that gets it.`,
 	Roles: []string{"author", "reviewer"},
-	Example: config.Flow{Flow: "peer-review", Name: "review-loop",
-		Agents: config.FlowAgents{Author: "coder", Reviewer: "reviewer"}},
+	Example: config.Flow{
+		Flow: "peer-review", Name: "review-loop",
+		Agents: config.FlowAgents{Author: "coder", Reviewer: "reviewer"},
+	},
 	expand: expandPeerReview,
 }
 

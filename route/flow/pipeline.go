@@ -13,8 +13,10 @@ var pipeline = Flow{
 connection, NAME/1, NAME/2 …, with its own count (guard.max_rounds); a prompt that you type into an agent of a step begins a
 new count for it. The text can be changed with template: {stage: …}.`,
 	Roles: []string{"stages"},
-	Example: config.Flow{Flow: "pipeline", Name: "pipeline",
-		Agents: config.FlowAgents{Stages: []string{"planner", "coder", "tester"}}},
+	Example: config.Flow{
+		Flow: "pipeline", Name: "pipeline",
+		Agents: config.FlowAgents{Stages: []string{"planner", "coder", "tester"}},
+	},
 	expand: expandPipeline,
 }
 
