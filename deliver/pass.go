@@ -101,7 +101,11 @@ func (d *Deliveries) endWaiting(ctx context.Context, it record.Item, e typist.En
 	d.end(ctx, &it.Record, e)
 }
 
+// holdAll notes a reason that holds a whole target. What is seen while the daemon stops says nothing of the target.
 func (d *Deliveries) holdAll(ctx context.Context, items []record.Item, reason record.Reason, detail string) {
+	if ctx.Err() != nil {
+		return
+	}
 	for i := range items {
 		d.hold(ctx, &items[i].Record, reason, detail)
 	}
