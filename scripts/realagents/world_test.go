@@ -22,7 +22,7 @@ const (
 	current = "2.1.332"
 	older   = "2.1.197"
 	apiKey  = "sk-ant-fake-000"
-	patient = 30 * time.Second // for one condition; nothing here takes a tenth of it on an idle machine
+	patient = 90 * time.Second // for one condition: no measure of speed, the machine may be busy
 )
 
 // world is one test's tmux server, model, home of the agents, and daemon.
@@ -46,7 +46,7 @@ type claude struct {
 // newWorld makes a world with a folder for each name; all are trusted but those that begin with "untrusted".
 func newWorld(t *testing.T, answer func([]string) (string, bool), names ...string) *world {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "mado-") // short: sockets are in it
+	dir, err := os.MkdirTemp("/tmp", "mado-real-") // short: sockets are in it
 	must(t, err)
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
