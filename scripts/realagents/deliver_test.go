@@ -4,6 +4,8 @@ package realagents
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -88,6 +90,9 @@ func TestDelivery(t *testing.T) {
 			w.sees("b", "idle")
 			for i, text := range c.texts {
 				w.pass(a, b, i, text)
+			}
+			if _, err := os.Stat(filepath.Join(b.cwd, "bang-made")); err == nil {
+				t.Error("the text that begins with ! was run by a shell")
 			}
 		})
 	}
