@@ -127,14 +127,15 @@ func TestShellOnRealTmux(t *testing.T) {
 	l.ended("echo '$ looks like a prompt'; echo done", "$ looks like a prompt\ndone")
 	l.ended("seq 60 | tail -40", seq(21, 60))
 	l.tmux("send-keys", "-t", id, "sleep 100", "Enter")
-	if ev := l.next(TurnOpened); ev.Turn.Prompt != "sleep 100" {
-		t.Errorf("opened with the prompt %q", ev.Turn.Prompt)
-	}
-	if v := l.state("sh", record.StateBusy); v.Hold != record.TargetBusy || !strings.Contains(v.Evidence, "sleep in foreground") {
-		t.Errorf("view is %+v", v)
-	}
+	l.next(TurnOpened)
+	l.until("sleep runs", func() bool {
+		v, _ := l.s.View("sh")
+		return v.State == record.StateBusy && v.Hold == record.TargetBusy && strings.Contains(v.Evidence, "sleep in foreground")
+	})
 	l.tmux("send-keys", "-t", id, "C-c")
-	l.next(TurnEnded)
+	if ev := l.next(TurnEnded); ev.Turn.Prompt != "sleep 100" {
+		t.Errorf("ended with the prompt %q", ev.Turn.Prompt)
+	}
 	l.state("sh", record.StateIdle)
 	l.tmux("kill-session", "-t", "=shell:")
 	if v := l.state("sh", record.StateGone); !v.Gone || v.Hold == "" {

@@ -86,7 +86,10 @@ func typedAt(lines []string, i int, prompt string) (string, bool) {
 		return "", false
 	}
 	rest, ok := strings.CutPrefix(strings.TrimSpace(lines[i]), prompt)
-	return strings.TrimSpace(rest), ok
+	if !ok {
+		return "", false
+	}
+	return strings.TrimSpace(rest), true
 }
 
 // Unwrapped is a screen whose last line, that in which a person or a delivery types, is in one piece although it may

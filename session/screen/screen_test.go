@@ -135,3 +135,21 @@ func TestStyledIsPlainToo(t *testing.T) {
 		t.Errorf("styled is %q", sc.Styled[0])
 	}
 }
+
+func TestTypedAtAPrompt(t *testing.T) {
+	p := tmux.Pane{ID: "%1", Width: 10, Height: 4, CursorX: 2}
+	at := PromptAt(p, &agent.Screen{Lines: []string{"$", "", "", ""}}, agent.Box{})
+	for _, tt := range []struct {
+		rows []string
+		want string
+	}{
+		{[]string{"$ make", "", "", ""}, "make"},
+		{[]string{"$ make all", " quickly", "", ""}, "make all quickly"},
+		{[]string{"60", "$", "", ""}, ""}, // the screen has scrolled since the list
+		{[]string{"$", "", "", ""}, ""},
+	} {
+		if got := at.Typed(p, &agent.Screen{Lines: tt.rows, Width: 10}); got != tt.want {
+			t.Errorf("typed on %q is %q, want %q", tt.rows, got, tt.want)
+		}
+	}
+}
