@@ -44,6 +44,11 @@ func newRig(t *testing.T, command string) *rig {
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", r.socket, "kill-server").Run() })
 	r.start(command)
+	path := r.tmux("display-message", "-p", "#{socket_path}")
+	t.Cleanup(func() {
+		_ = exec.Command("tmux", "-L", r.socket, "kill-server").Run()
+		_ = os.Remove(path) // tmux leaves it behind
+	})
 	conn, err := tmux.Open(tmux.Options{Socket: r.socket})
 	if err != nil {
 		t.Fatal(err)
