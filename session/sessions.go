@@ -138,8 +138,10 @@ func (s *Sessions) SetSpecs(specs []Spec) {
 
 func (s *Sessions) track(spec Spec) *tracked {
 	t := &tracked{spec: spec}
-	v := View{Agent: spec.Name, State: record.StateUnknown, Evidence: "not looked at yet", Socket: spec.Socket,
-		Since: time.Now(), Hold: record.StateIsUnknown}
+	v := View{
+		Agent: spec.Name, State: record.StateUnknown, Evidence: "not looked at yet", Socket: spec.Socket,
+		Since: time.Now(), Hold: record.StateIsUnknown,
+	}
 	if spec.Complete != "" {
 		re, err := regexp.Compile(spec.Complete)
 		if err != nil {

@@ -137,8 +137,10 @@ func TestBackgroundAgentsKeepATurnOpen(t *testing.T) {
 		w.line("s1", map[string]any{"type": "system", "subtype": "turn_duration", "pendingBackgroundAgentCount": 1})
 		w.wantTold(w.after(time.Second), "coder prompt go", "coder opened go")
 		w.wantTold(w.after(10 * time.Second))
-		w.line("s1", map[string]any{"type": "user", "promptSource": "system", "origin": map[string]any{"kind": "task-notification"},
-			"message": map[string]any{"role": "user", "content": "<task-notification>done</task-notification>"}})
+		w.line("s1", map[string]any{
+			"type": "user", "promptSource": "system", "origin": map[string]any{"kind": "task-notification"},
+			"message": map[string]any{"role": "user", "content": "<task-notification>done</task-notification>"},
+		})
 		w.answer("s1", "all done")
 		w.done("s1")
 		w.session(201, "s1", "idle")
