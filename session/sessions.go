@@ -208,11 +208,10 @@ func (s *Sessions) LastTurn(name string) (agent.Turn, bool) {
 	if t == nil {
 		return agent.Turn{}, false
 	}
-	turn := t.turn.Load()
-	if turn == nil {
-		return agent.Turn{}, false
+	if turn := t.turn.Load(); turn != nil {
+		return *turn, true
 	}
-	return *turn, true
+	return agent.Turn{}, false
 }
 
 // Servers tells how the tmux servers are.
@@ -226,11 +225,10 @@ func (s *Sessions) Servers() []ServerState {
 
 // Terminal is the tmux connection of a socket; "" is the first one.
 func (s *Sessions) Terminal(socket string) (tmux.Conn, bool) {
-	srv := s.serverOf(Spec{Socket: socket})
-	if srv == nil {
-		return nil, false
+	if srv := s.serverOf(Spec{Socket: socket}); srv != nil {
+		return srv.conn, true
 	}
-	return srv.conn, true
+	return nil, false
 }
 
 // Run watches until ctx ends: one loop a tmux server. No error of a server, a process or a file ends it.
