@@ -117,6 +117,7 @@ func (d *Daemon) reload() (api.ConfigState, error) {
 	if err == nil {
 		err = sameServers(old.cfg, gen.cfg)
 	}
+	d.metrics.Reloaded(err)
 	if err != nil {
 		text := err.Error()
 		d.refused.Store(&text)

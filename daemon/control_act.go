@@ -31,7 +31,7 @@ func (d *Daemon) Send(ctx context.Context, c api.Caller, s api.Send) (record.Rec
 	if err != nil {
 		return record.Record{}, actError(err)
 	}
-	return mask(rec), nil
+	return rec.Shown(), nil
 }
 
 func who(c api.Caller) string {
@@ -47,7 +47,7 @@ func (d *Daemon) Fire(ctx context.Context, c api.Caller, connection string) (rec
 	if err != nil {
 		return record.Record{}, actError(err)
 	}
-	return mask(rec), nil
+	return rec.Shown(), nil
 }
 
 // Switch implements api.Control.
@@ -130,7 +130,7 @@ func (d *Daemon) Explain(ctx context.Context, what string) (api.Explanation, err
 	if findErr != nil {
 		return api.Explanation{}, actError(err) // neither: the engine's error names the nearest connection
 	}
-	rec = mask(rec)
+	rec = rec.Shown()
 	return api.Explanation{Record: &rec, Checks: recordChecks(rec), Verdict: recordVerdict(rec)}, nil
 }
 

@@ -28,8 +28,15 @@ func (d *Daemon) Status(ctx context.Context) (api.Status, error) {
 		Dispatch: api.Dispatch{Configured: dispatch.Configured, Effective: dispatch.Effective, Why: dispatch.Why},
 		Agents:   []api.Agent{}, Connections: []api.Connection{}, Warnings: d.warnings,
 	}
+	// A draft is looked for only when a delivery is due, so it is the queue that knows of it.
+	drafts := map[string]bool{}
+	for _, q := range queue {
+		drafts[q.To] = drafts[q.To] || q.Reason == record.TargetDraft
+	}
 	for _, v := range d.sessions.Views() {
-		s.Agents = append(s.Agents, agentView(v))
+		a := agentView(v)
+		a.Draft = drafts[v.Agent]
+		s.Agents = append(s.Agents, a)
 	}
 	for _, a := range d.current.Load().cfg.Agents {
 		if !a.HasPane() {
@@ -56,7 +63,6 @@ func agentView(v session.View) api.Agent {
 	a := api.Agent{
 		Name: v.Agent, PaneID: v.Pane.ID, Kind: v.Kind, State: v.State, Evidence: v.Evidence, Problem: v.Problem,
 		Since: v.Since, SessionID: v.SessionID, Transcript: v.Transcript, Cwd: v.Cwd, PID: v.Process.PID, Version: v.Version,
-		Draft: v.Box.Text != "",
 	}
 	if v.Pane.ID != "" {
 		a.Target = fmt.Sprintf("%s:%d.%d", v.Pane.Session, v.Pane.WindowIndex, v.Pane.PaneIndex)
@@ -107,7 +113,10 @@ func (d *Daemon) Queue(ctx context.Context) ([]api.Queued, error) {
 // Log implements api.Control.
 func (d *Daemon) Log(ctx context.Context, q api.LogQuery) ([]record.Record, error) {
 	recs, err := d.store.Log(ctx, store.Query(q))
-	return masked(recs), err
+	for i := range recs {
+		recs[i] = recs[i].Shown()
+	}
+	return recs, err
 }
 
 // Record implements api.Control.
@@ -116,7 +125,7 @@ func (d *Daemon) Record(ctx context.Context, id string) (record.Record, error) {
 	if err != nil {
 		return record.Record{}, missing(id, err)
 	}
-	return mask(rec), nil
+	return rec.Shown(), nil
 }
 
 func missing(id string, err error) error {
@@ -128,26 +137,7 @@ func missing(id string, err error) error {
 
 // Follow implements api.Control. A follower that is slow loses nothing: it reads on from the last change that it saw.
 func (d *Daemon) Follow(ctx context.Context, q api.LogQuery, each func(record.Record) error) error {
-	wake, stop := d.store.Subscribe()
-	defer stop()
-	for {
-		recs, err := d.store.Log(ctx, store.Query(q))
-		if err != nil {
-			return err
-		}
-		for _, rec := range recs {
-			if err := each(mask(rec)); err != nil {
-				return err
-			}
-			q.After = max(q.After, rec.Seq)
-		}
-		q.N = 0
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-wake:
-		}
-	}
+	return d.store.Follow(ctx, store.Query(q), func(r record.Record) error { return each(r.Shown()) })
 }
 
 // Wait implements api.Control.
@@ -160,11 +150,11 @@ func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 			return record.Record{}, missing(id, err)
 		}
 		if rec.Outcome.Final() && rec.Outcome != record.QueuedByTarget {
-			return mask(rec), nil
+			return rec.Shown(), nil
 		}
 		select {
 		case <-ctx.Done():
-			return mask(rec), ctx.Err()
+			return rec.Shown(), ctx.Err()
 		case <-wake:
 		}
 	}
@@ -201,19 +191,6 @@ func (d *Daemon) Answer(ctx context.Context, id string) (api.Answer, error) {
 func (d *Daemon) Identify(pid int) api.Caller {
 	name, isAgent, err := d.sessions.WhoIs(pid)
 	return api.Caller{PID: pid, Agent: name, IsAgent: isAgent, Unknown: err != nil}
-}
-
-// mask hides known secrets in what leaves the daemon; the database keeps the whole text.
-func mask(rec record.Record) record.Record {
-	rec.Text, rec.SourceText, rec.Detail = record.Mask(rec.Text), record.Mask(rec.SourceText), record.Mask(rec.Detail)
-	return rec
-}
-
-func masked(recs []record.Record) []record.Record {
-	for i := range recs {
-		recs[i] = mask(recs[i])
-	}
-	return recs
 }
 
 var _ api.Control = (*Daemon)(nil)

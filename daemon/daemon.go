@@ -145,7 +145,10 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return d.claims.Run(ctx) })
 	g.Go(func() error { return d.reloads(ctx) })
 	g.Go(func() error { return d.housekeeping(ctx) })
-	g.Go(func() error { return api.Serve(ctx, d.listener, api.NewHandler(d, d.metrics)) })
+	g.Go(func() error { return d.observe(ctx) })
+	handler := api.NewHandler(d, d.metrics)
+	handler.Version = d.opt.Version
+	g.Go(func() error { return api.Serve(ctx, d.listener, handler) })
 	d.log.Info("madohub is watching", zap.String("config", d.opt.Config), zap.String("socket", d.opt.Socket),
 		zap.String("version", d.opt.Version))
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {

@@ -59,8 +59,7 @@ func (n *notifier) run(ctx context.Context, rec record.Record) {
 	if len(argv) == 0 {
 		return
 	}
-	rec.Text, rec.SourceText, rec.Detail = record.Mask(rec.Text), record.Mask(rec.SourceText), record.Mask(rec.Detail)
-	body, err := json.Marshal(rec)
+	body, err := json.Marshal(rec.Shown())
 	if err != nil {
 		n.log.Error("encode notification", zap.Error(err))
 		return

@@ -123,7 +123,11 @@ func (u *ui) fail(err error) int {
 		u.error(err.Error(), "it was stopped or restarted; the log goes on where it ended")
 		return exitDaemon
 	case errors.As(err, &refused):
-		u.error(refused.Message, refused.Hint)
+		message := refused.Message
+		if refused.Reason != "" {
+			message += " (" + string(refused.Reason) + ")"
+		}
+		u.error(message, refused.Hint)
 		if refused.Status == http.StatusUnprocessableEntity {
 			return exitUsage // the configuration was refused
 		}
@@ -162,10 +166,13 @@ func outcomeCode(o record.Outcome) error {
 
 // outcome is an outcome with its reason, as it stands in tables.
 func outcome(o record.Outcome, r record.Reason) string {
-	if r == "" {
-		return clean(string(o))
+	switch {
+	case r != "":
+		return clean(string(o) + " " + string(r))
+	case o == record.Held:
+		return clean(string(o)) + " (typing)" // no reason to wait is left
 	}
-	return clean(string(o) + " " + string(r))
+	return clean(string(o))
 }
 
 // age is how long ago something was, in one unit or two.

@@ -76,7 +76,7 @@ func TestReload(t *testing.T) {
 	if out := w.ctl(2, "config", "check"); !strings.Contains(out, "config.yaml:") || !strings.Contains(out, "max_rounds") {
 		t.Errorf("config check says %q", out)
 	}
-	if out := w.ctl(1, "reload"); !strings.Contains(out, "max_rounds") {
+	if out := w.ctl(2, "reload"); !strings.Contains(out, "max_rounds") {
 		t.Errorf("reload says %q", out)
 	}
 	if out := w.ctl(0, "status"); !strings.Contains(out, "config.yaml:") {

@@ -180,6 +180,7 @@ func TestBaselineAndMissedTurn(t *testing.T) {
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")
 	w.prompt("a", "before")
+	shows(w, "a", "Answer to before.")
 	w.start(review)
 	w.state("a", record.StateIdle)
 	w.state("b", record.StateIdle)
@@ -187,10 +188,7 @@ func TestBaselineAndMissedTurn(t *testing.T) {
 	w.outcome("review", record.Delivered, "")
 	w.must(w.daemon.Stop())
 	w.prompt("a", "unseen")
-	w.until("a answered alone", func() (bool, error) {
-		s, err := w.panes["a"].Screen()
-		return strings.Contains(s, "Answer to unseen."), err
-	})
+	shows(w, "a", "Answer to unseen.")
 	w.must(w.daemon.Start(w.ctx))
 	w.outcome("review", record.Skipped, record.Missed)
 	w.prompt("a", "again")

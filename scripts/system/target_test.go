@@ -1,6 +1,7 @@
 package system
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,12 +27,12 @@ func TestHeldUntilClear(t *testing.T) {
 		},
 		{
 			name: "permission", rules: "  - {match: ask, dialog: permission, answer: Asked.}\n", reason: record.TargetDialog,
-			before: func(w *world) { w.prompt("b", "ask"); w.state("b", record.StateDialog) },
+			before: func(w *world) { w.prompt("b", "ask"); w.state("b", record.StateDialog); shows(w, "b", "Esc to cancel") },
 			clear:  func(w *world) { w.must(w.panes["b"].Keys("Escape")) },
 		},
 		{
 			name: "question", rules: "  - {match: ask, dialog: question, answer: Asked.}\n", reason: record.TargetDialog,
-			before: func(w *world) { w.prompt("b", "ask"); w.state("b", record.StateDialog) },
+			before: func(w *world) { w.prompt("b", "ask"); w.state("b", record.StateDialog); shows(w, "b", "Esc to cancel") },
 			clear:  func(w *world) { w.must(w.panes["b"].Keys("Enter")) },
 		},
 		{
@@ -53,10 +54,7 @@ func TestHeldUntilClear(t *testing.T) {
 			name: "draft", reason: record.TargetDraft,
 			before: func(w *world) {
 				w.must(w.panes["b"].Type("half a tho"))
-				w.until("the draft shows", func() (bool, error) {
-					s, err := w.panes["b"].Screen()
-					return strings.Contains(s, "half a tho"), err
-				})
+				shows(w, "b", "half a tho")
 			},
 			clear: func(w *world) { w.must(w.panes["b"].Keys("C-u")) },
 		},
@@ -92,6 +90,15 @@ func TestHeldUntilClear(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shows waits until a pane shows a text.
+func shows(w *world, agent, text string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("%s shows %q", agent, text), func() (bool, error) {
+		s, err := w.panes[agent].Screen()
+		return strings.Contains(s, text), err
+	})
 }
 
 func tmux(w *world, args ...string) {

@@ -164,6 +164,9 @@ func (w *world) until(what string, cond func() (bool, error)) {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
 	if err := rig.Wait(ctx, what, cond); err != nil {
+		if w.daemon == nil {
+			w.t.Fatal(err)
+		}
 		log, _, _ := w.daemon.Ctl("log")
 		status, _, _ := w.daemon.Ctl("status")
 		w.t.Fatalf("%v\n%s\n%s", err, status, log)
