@@ -32,17 +32,22 @@ func TestClientAndServerAgree(t *testing.T) {
 		want  any
 		asked []any
 	}{
-		"status": {func() (any, error) { return c.Status(ctx) },
-			Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: "sk-[masked]"}}}, []any{"status"}},
+		"status": {
+			func() (any, error) { return c.Status(ctx) },
+			Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: "sk-[masked]"}}},
+			[]any{"status"},
+		},
 		"log":     {func() (any, error) { return c.Log(ctx, full) }, []record.Record{rec("r_1"), rec("r_2")}, []any{full}},
 		"record":  {func() (any, error) { return c.Record(ctx, "last") }, rec("last"), []any{"record", "last"}},
 		"explain": {func() (any, error) { return c.Explain(ctx, "a/b%2f?#é") }, Explanation{Record: ptr(rec("r_1")), Checks: []Check{{"idle", true, "sk-[masked]"}}, Verdict: "sk-[masked]"}, []any{"explain", "a/b%2f?#é"}},
 		"queue":   {func() (any, error) { return c.Queue(ctx) }, []Queued{{ID: "r_1", Detail: "sk-[masked]"}}, []any{"queue"}},
 		"cancel":  {func() (any, error) { return c.Cancel(ctx, "r_1") }, rec("r_1"), []any{"cancel", "r_1"}},
-		"send": {func() (any, error) {
-			return c.Send(ctx, Send{To: "reviewer", Text: "línea\n\t\x1b[31m", Operation: "o"})
-		}, rec("r_sent"),
-			[]any{Send{To: "reviewer", Text: "línea\n\t\x1b[31m", Operation: "o"}}},
+		"send": {
+			func() (any, error) {
+				return c.Send(ctx, Send{To: "reviewer", Text: "línea\n\t\x1b[31m", Operation: "o"})
+			}, rec("r_sent"),
+			[]any{Send{To: "reviewer", Text: "línea\n\t\x1b[31m", Operation: "o"}},
+		},
 		"wait":       {func() (any, error) { return c.Wait(ctx, "r_1") }, rec("r_1"), []any{"wait", "r_1"}},
 		"answer":     {func() (any, error) { return c.Answer(ctx, "r_1") }, Answer{Record: rec("r_1"), Answer: "it is sk-[masked]"}, []any{"answer", "r_1"}},
 		"pause":      {func() (any, error) { return c.Switch(ctx, "pause", []string{"a", "b"}, false) }, []Connection{{Name: "review"}}, []any{"switch", "pause", []string{"a", "b"}, false}},

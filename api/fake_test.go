@@ -46,8 +46,10 @@ func (f *fakeControl) note(c Caller, what ...any) error {
 }
 
 func (f *fakeControl) rec(id string) record.Record {
-	return record.Record{ID: id, To: "reviewer", Outcome: record.Held, Reason: record.TargetBusy, Text: "use " + key, SourceText: key,
-		Detail: "detail " + key, Time: time.Date(2026, 11, 30, 15, 4, 5, 0, time.UTC), Seq: 7}
+	return record.Record{
+		ID: id, To: "reviewer", Outcome: record.Held, Reason: record.TargetBusy, Text: "use " + key, SourceText: key,
+		Detail: "detail " + key, Time: time.Date(2026, 11, 30, 15, 4, 5, 0, time.UTC), Seq: 7,
+	}
 }
 
 func (f *fakeControl) Status(context.Context) (Status, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/madohub/madohub/api/metrics"
 	"github.com/madohub/madohub/record"
 )
 
@@ -55,6 +56,15 @@ var routes = []route{
 	{"POST /v1/reload", true, (*Handler).reload},
 	{"GET /metrics", false, (*Handler).scrape},
 }
+
+// Metrics are the numbers of GET /metrics, which the daemon feeds.
+type Metrics = metrics.Metrics
+
+// NewMetrics makes all metrics.
+func NewMetrics() *Metrics { return metrics.New() }
+
+// States lists the states of an agent in the order of the documentation.
+var States = metrics.States
 
 // Handler answers the requests of the control socket. Set Version before it serves.
 type Handler struct {
@@ -135,8 +145,10 @@ func (h *Handler) noRoute(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	writeError(w, &Error{Status: http.StatusNotFound, Message: fmt.Sprintf("nothing is served at %s", clip(r.URL.Path)),
-		Hint: "docs/api.md lists what is; the client may be newer than the daemon"})
+	writeError(w, &Error{
+		Status: http.StatusNotFound, Message: fmt.Sprintf("nothing is served at %s", clip(r.URL.Path)),
+		Hint: "docs/api.md lists what is; the client may be newer than the daemon",
+	})
 }
 
 type callerKey struct{}

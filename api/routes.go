@@ -284,6 +284,6 @@ func (h *Handler) reload(w http.ResponseWriter, r *http.Request) error {
 
 func (h *Handler) scrape(w http.ResponseWriter, r *http.Request) error {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-	h.metrics.handler.ServeHTTP(w, r)
+	h.metrics.ServeHTTP(w, r)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/store/file"
 )
 
 // Decide writes a decision, its queue row (if there is an item), and what it changes of counters, in one transaction. It
@@ -158,7 +159,7 @@ func (t *tx) supersede(ctx context.Context, id, by string) error {
 func (s *Store) Counters(ctx context.Context) (_ map[string]record.Counter, err error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT connection, round, disabled_by, last_delivery, last_turn, last_id FROM counters")
 	if err != nil {
-		return nil, typed("read counters", err)
+		return nil, file.Typed("read counters", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	out := map[string]record.Counter{}
@@ -166,7 +167,7 @@ func (s *Store) Counters(ctx context.Context) (_ map[string]record.Counter, err 
 		var c record.Counter
 		var last int64
 		if err := rows.Scan(&c.Connection, &c.Round, &c.DisabledBy, &last, &c.LastTurn, &c.LastID); err != nil {
-			return nil, typed("read counters", err)
+			return nil, file.Typed("read counters", err)
 		}
 		c.LastDelivery = fromNanos(last)
 		out[c.Connection] = c

@@ -231,8 +231,9 @@ func TestReadOnlyDisk(t *testing.T) {
 }
 
 func TestAnotherProgramThatHoldsTheDatabaseIsWaitedFor(t *testing.T) {
-	s := open(t)
-	other, err := connect(s.path, 1, "")
+	path := filepath.Join(t.TempDir(), "madohub.db")
+	s := openAt(t, path)
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
 	must(t, err)
 	defer func() { must(t, other.Close()) }()
 	lock, err := other.Begin()

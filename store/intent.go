@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/store/file"
 )
 
 // Intend writes the intent of a delivery and counts its round, before the first key. It fails if the item no longer waits:
@@ -151,7 +152,7 @@ func (s *Store) Intents(ctx context.Context) (_ []record.Unfinished, err error) 
 	rows, err := s.read.QueryContext(ctx, "SELECT "+itemColumns+`, i.attempt, i.server, i.socket, i.pane, i.pane_pid, i.prev,
 		i.lines, i.line, i.stage, i.mark `+itemTables+" JOIN intents i ON i.id = q.id ORDER BY q.ord")
 	if err != nil {
-		return nil, typed("read intents", err)
+		return nil, file.Typed("read intents", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var out []record.Unfinished
@@ -159,7 +160,7 @@ func (s *Store) Intents(ctx context.Context) (_ []record.Unfinished, err error) 
 		var in record.Intent
 		it, err := scanItem(rows.Scan, &in.Attempt, &in.Server, &in.Socket, &in.Pane, &in.PanePID, &in.Prev, &in.Lines, &in.Line, &in.Stage, &in.Mark)
 		if err != nil {
-			return nil, typed("read intents", err)
+			return nil, file.Typed("read intents", err)
 		}
 		in.ID = it.Record.ID
 		out = append(out, record.Unfinished{Item: it, Intent: in})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/store/file"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *Store) Log(ctx context.Context, q Query) ([]record.Record, error) {
 		recs, err = s.newest(ctx, q)
 	}
 	if err != nil {
-		return nil, typed("read the log", err)
+		return nil, file.Typed("read the log", err)
 	}
 	return recs, nil
 }
@@ -119,7 +120,7 @@ func (q Query) where() (where []string, args []any) {
 func (s *Store) Record(ctx context.Context, id string) (record.Record, error) {
 	rec, err := load(ctx, s.read, id)
 	if err != nil {
-		return rec, typed("read record "+id, err)
+		return rec, file.Typed("read record "+id, err)
 	}
 	return rec, nil
 }
@@ -133,7 +134,7 @@ func (s *Store) Find(ctx context.Context, id string) (record.Record, error) {
 			return record.Record{}, fmt.Errorf("the log is empty: %w", ErrNotFound)
 		}
 		if err != nil {
-			return record.Record{}, typed("read the newest record", err)
+			return record.Record{}, file.Typed("read the newest record", err)
 		}
 	}
 	rec, err := s.Record(ctx, id)
@@ -157,14 +158,14 @@ func (s *Store) complete(ctx context.Context, prefix string) (_ string, err erro
 	// A range and not LIKE: it uses the index, and nothing in the prefix has a meaning of its own.
 	rows, err := s.read.QueryContext(ctx, "SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", prefix, prefix+"\U0010FFFF")
 	if err != nil {
-		return "", typed("look for record "+prefix, err)
+		return "", file.Typed("look for record "+prefix, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var ids []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return "", typed("look for record "+prefix, err)
+			return "", file.Typed("look for record "+prefix, err)
 		}
 		ids = append(ids, id)
 	}

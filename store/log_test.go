@@ -24,8 +24,10 @@ func fill(t testing.TB, s *Store, n int) {
 	for i := 0; i < n; i += 5000 {
 		must(t, s.update(context.Background(), "fill", func(ctx context.Context, t *tx) error {
 			for j := i; j < min(n, i+5000); j++ {
-				r := record.Record{ID: fmt.Sprintf("r_%06d", j), Time: start.Add(time.Duration(j) * time.Second),
-					Connection: fmt.Sprint("c", j%10), From: agents[j%3], To: agents[(j+1)%3], Outcome: outcomes[j%4], Text: strings.Repeat("x", 500)}
+				r := record.Record{
+					ID: fmt.Sprintf("r_%06d", j), Time: start.Add(time.Duration(j) * time.Second),
+					Connection: fmt.Sprint("c", j%10), From: agents[j%3], To: agents[(j+1)%3], Outcome: outcomes[j%4], Text: strings.Repeat("x", 500),
+				}
 				if err := t.insert(ctx, &r); err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/store/file"
 )
 
 // The columns of an item, which scanItem reads, and the tables that they are in.
@@ -65,14 +66,14 @@ func (t *tx) begun(ctx context.Context, id string) (begun, approval bool, err er
 func (s *Store) Queue(ctx context.Context) (_ []record.Item, err error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT "+itemColumns+" "+itemTables+" WHERE q.begun = 0 ORDER BY q.ord")
 	if err != nil {
-		return nil, typed("read the queue", err)
+		return nil, file.Typed("read the queue", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var out []record.Item
 	for rows.Next() {
 		it, err := scanItem(rows.Scan)
 		if err != nil {
-			return nil, typed("read the queue", err)
+			return nil, file.Typed("read the queue", err)
 		}
 		out = append(out, it)
 	}
@@ -87,7 +88,7 @@ func (s *Store) Waiting(ctx context.Context, connection string) (record.Item, bo
 		return record.Item{}, false, nil
 	}
 	if err != nil {
-		return record.Item{}, false, typed("read the queue of "+connection, err)
+		return record.Item{}, false, file.Typed("read the queue of "+connection, err)
 	}
 	return it, true, nil
 }
@@ -96,7 +97,7 @@ func (s *Store) Waiting(ctx context.Context, connection string) (record.Item, bo
 func (s *Store) QueueLen(ctx context.Context, target string) (int, error) {
 	var n int
 	if err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM queue WHERE target = ?", target).Scan(&n); err != nil {
-		return 0, typed("count the queue of "+target, err)
+		return 0, file.Typed("count the queue of "+target, err)
 	}
 	return n, nil
 }

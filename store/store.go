@@ -8,19 +8,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
-
 	"github.com/madohub/madohub/record"
-)
-
-const (
-	busyTimeout = 5 * time.Second // for another program (sqlite3, a backup) that holds the file for a moment
-	readers     = 4               // connections for reading; in WAL mode they never wait for the writer
+	"github.com/madohub/madohub/store/file"
 )
 
 // Options change how a store is opened. The zero value is right for the daemon.
@@ -32,8 +24,6 @@ type Options struct {
 
 // Store is an open database. Its methods may be called from several goroutines.
 type Store struct {
-	path    string
-	unsafe  bool
 	now     func() time.Time
 	corrupt string // fixed at open
 
@@ -52,22 +42,15 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := private(path); err != nil {
-		return nil, err
+	if opt.Now == nil {
+		opt.Now = time.Now
 	}
-	s := &Store{path: path, unsafe: opt.unsafe, now: opt.Now, turn: make(chan struct{}, 1)}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	err = s.open(ctx)
-	if errors.Is(err, errCorrupt) {
-		if s.corrupt, err = moveAside(path, s.now()); err == nil {
-			err = errors.Join(private(path), s.open(ctx))
-		}
-	}
+	db, err := file.Open(ctx, path, file.Options{Now: opt.Now, Unsafe: opt.unsafe})
 	if err != nil {
 		return nil, err
 	}
+	s := &Store{corrupt: db.Corrupt, now: opt.Now, turn: make(chan struct{}, 1), write: db.Write, read: db.Read}
+	s.changes.start(db.Seq)
 	return s, nil
 }
 
@@ -88,145 +71,9 @@ func (s *Store) Close() error {
 	s.write = nil
 	s.changes.wakeAll()
 	if err == nil && checkpoint != nil {
-		err = typed("close database", checkpoint)
+		err = file.Typed("close database", checkpoint)
 	}
 	return err
-}
-
-func (s *Store) open(ctx context.Context) (err error) {
-	if err := s.usable(ctx); err != nil {
-		return err
-	}
-	sync := "synchronous(FULL)"
-	if s.unsafe {
-		sync = "synchronous(OFF)"
-	}
-	s.write, err = connect(s.path, 1, "", "foreign_keys(1)", "auto_vacuum(incremental)", "journal_mode(WAL)", sync, "journal_size_limit(16777216)")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.write.Close())
-		}
-	}()
-	if err := migrate(ctx, s.write); err != nil {
-		return err
-	}
-	var seq int64
-	if err := s.write.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'seq'").Scan(&seq); err != nil {
-		return typed("read "+s.path, err)
-	}
-	s.changes.start(seq)
-	s.read, err = connect(s.path, readers, "", "query_only(1)")
-	return err
-}
-
-// connect opens a pool. Its connections are made when they are needed, so errors of the file show up later.
-func connect(path string, conns int, mode string, pragmas ...string) (*sql.DB, error) {
-	values := url.Values{"_txlock": {"immediate"}}
-	values.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
-	for _, p := range pragmas {
-		values.Add("_pragma", p)
-	}
-	if mode != "" {
-		values.Set("mode", mode)
-	}
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: values.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
-	return db, nil
-}
-
-// usable checks, without a chance to write, that the file is a whole database of a format that we know. quick_check reads
-// every page but leaves out the comparison of indexes with tables, which would take minutes on a big log.
-func (s *Store) usable(ctx context.Context) (err error) {
-	db, err := connect(s.path, 1, "ro")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return typed("read the format of "+s.path, err)
-	}
-	if version > len(migrations) {
-		return fmt.Errorf("%s has format %d and this program knows formats up to %d: it was written by a newer madohub; "+
-			"update this one, or give it another --state-dir", s.path, version, len(migrations))
-	}
-	var verdict string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return typed("check "+s.path, err)
-	}
-	if verdict != "ok" {
-		return fmt.Errorf("check %s: %w: %s", s.path, errCorrupt, verdict)
-	}
-	return nil
-}
-
-// private makes folder and file and sees to it that nobody else can read or replace them.
-func private(path string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make state directory: %w", err)
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at state directory: %w", err)
-	}
-	if err := owned(dir, info); err != nil {
-		return err
-	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("state directory %s may be written by others (mode %04o): chmod 700 it, or choose another", dir, info.Mode().Perm())
-	}
-	if info.Mode().Perm() != 0o700 {
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return fmt.Errorf("make state directory private: %w", err)
-		}
-	}
-	return privateFile(path)
-}
-
-// privateFile is called before SQLite sees the file: SQLite gives its side files (-wal, -shm) the mode of the database.
-func privateFile(path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("make database: %w", errors.Join(full(err), err))
-		}
-		return f.Close()
-	case err != nil:
-		return fmt.Errorf("look at database: %w", err)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("database %s is not a regular file (%s): not touched", path, info.Mode().Type())
-	}
-	if err := owned(path, info); err != nil {
-		return err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(path, 0o600); err != nil {
-			return fmt.Errorf("make database private: %w", err)
-		}
-	}
-	return nil
-}
-
-// moveAside renames a corrupt database with its side files, for a person to look at.
-func moveAside(path string, now time.Time) (string, error) {
-	to := path + ".corrupt-" + now.UTC().Format("20060102T150405.000000000")
-	for _, side := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(path+side, to+side); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("move corrupt database aside: %w", err)
-		}
-	}
-	return to, nil
 }
 
 // tx is a transaction; the records that it changed are told to followers once it is committed.
@@ -254,17 +101,17 @@ func (s *Store) update(ctx context.Context, what string, fn func(context.Context
 	ctx = context.WithoutCancel(ctx)
 	raw, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
-		return typed(what, err)
+		return file.Typed(what, err)
 	}
 	t := &tx{Tx: raw, now: s.now()}
 	if err := fn(ctx, t); err != nil {
 		// After an error of the disk SQLite has rolled back by itself, and Rollback has nothing to add.
 		_ = raw.Rollback()
-		return typed(what, err)
+		return file.Typed(what, err)
 	}
 	if err := raw.Commit(); err != nil {
 		_ = raw.Rollback()
-		return typed(what, err)
+		return file.Typed(what, err)
 	}
 	s.changes.add(t.changed)
 	return nil

@@ -61,8 +61,10 @@ func openWith(t testing.TB, path string, opt Options) *Store {
 
 // held is a decision whose text waits.
 func held(id, connection, turn string) record.Decided {
-	rec := &record.Record{ID: id, Connection: connection, From: "coder", To: "reviewer", Origin: record.OriginTrigger,
-		Decision: record.Forward, Outcome: record.Held, Reason: record.TargetBusy, Text: "text of " + id, Turn: turn}
+	rec := &record.Record{
+		ID: id, Connection: connection, From: "coder", To: "reviewer", Origin: record.OriginTrigger,
+		Decision: record.Forward, Outcome: record.Held, Reason: record.TargetBusy, Text: "text of " + id, Turn: turn,
+	}
 	return record.Decided{Record: rec, Turn: turn, Item: &record.Item{Target: "reviewer", Expires: time.Now().Add(time.Hour), Cooldown: 3 * time.Second}}
 }
 
@@ -169,8 +171,10 @@ func TestTurnFiresOnce(t *testing.T) {
 	shadow.Item, shadow.Record.Outcome, shadow.Record.Reason = nil, record.Skipped, record.Shadow
 	decide(t, s, shadow)
 	decide(t, s, held("r_1", "c", "t1"))
-	for _, again := range []record.Decided{held("r_2", "c", "t1"), {Record: &record.Record{ID: "r_3", Connection: "c", Turn: "t1",
-		Origin: record.OriginTrigger, Outcome: record.Skipped, Reason: record.Missed}}} {
+	for _, again := range []record.Decided{held("r_2", "c", "t1"), {Record: &record.Record{
+		ID: "r_3", Connection: "c", Turn: "t1",
+		Origin: record.OriginTrigger, Outcome: record.Skipped, Reason: record.Missed,
+	}}} {
 		if ok, err := s.Decide(ctx, again); ok || err != nil {
 			t.Errorf("the same turn again: %t, %v", ok, err)
 		}
@@ -409,8 +413,10 @@ func TestOurs(t *testing.T) {
 	if !ours("reviewer", taken, time.Now().Add(-time.Minute)) {
 		t.Error("a text that is being typed is not known")
 	}
-	for name, got := range map[string]bool{"another agent": ours("coder", taken, time.Time{}), "another text": ours("reviewer", taken+"x", time.Time{}),
-		"too old": ours("reviewer", taken, time.Now().Add(time.Minute))} {
+	for name, got := range map[string]bool{
+		"another agent": ours("coder", taken, time.Time{}), "another text": ours("reviewer", taken+"x", time.Time{}),
+		"too old": ours("reviewer", taken, time.Now().Add(time.Minute)),
+	} {
 		if got {
 			t.Errorf("%s: taken for ours", name)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/madohub/madohub/store/file"
 )
 
 // textHash makes texts comparable that differ only in what agents change when they take a prompt: Unicode form, tabs
@@ -31,7 +33,7 @@ func (s *Store) Ours(ctx context.Context, agent, text string, since time.Time) (
 	err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM typed WHERE agent = ? AND hash = ? AND time >= ?)",
 		agent, textHash(text), nanos(since)).Scan(&found)
 	if err != nil {
-		return false, typed("look for a text that was typed", err)
+		return false, file.Typed("look for a text that was typed", err)
 	}
 	return found, nil
 }

@@ -1,4 +1,5 @@
-package api
+// Package metrics holds the numbers of GET /metrics.
+package metrics
 
 import (
 	"net/http"
@@ -20,35 +21,48 @@ type Metrics struct {
 	deliveries prometheus.Histogram
 	reloads    *prometheus.CounterVec
 	build      *prometheus.GaugeVec
-	registry   *prometheus.Registry
 	handler    http.Handler
 }
 
 // States lists the states of an agent in the order of the documentation.
-var States = []record.State{record.StateStarting, record.StateBusy, record.StateIdle, record.StateDialog, record.StateLimited,
-	record.StateSuspended, record.StateGone, record.StateUnknown}
+var States = []record.State{
+	record.StateStarting, record.StateBusy, record.StateIdle, record.StateDialog, record.StateLimited,
+	record.StateSuspended, record.StateGone, record.StateUnknown,
+}
 
-// NewMetrics makes all metrics in a registry of their own.
-func NewMetrics() *Metrics {
+// New makes all metrics in a registry of their own.
+func New() *Metrics {
 	m := &Metrics{
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "madohub_records_total",
-			Help: "Records of the routing log that reached an outcome, by outcome and reason."}, []string{"outcome", "reason"}),
-		queue: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "madohub_queue_length",
-			Help: "Texts that wait in the queue, by target."}, []string{"target"}),
-		agents: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "madohub_agents",
-			Help: "Configured agents with a pane, by state."}, []string{"state"}),
-		deliveries: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "madohub_delivery_seconds",
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "madohub_records_total",
+			Help: "Records of the routing log that reached an outcome, by outcome and reason.",
+		}, []string{"outcome", "reason"}),
+		queue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "madohub_queue_length",
+			Help: "Texts that wait in the queue, by target.",
+		}, []string{"target"}),
+		agents: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "madohub_agents",
+			Help: "Configured agents with a pane, by state.",
+		}, []string{"state"}),
+		deliveries: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "madohub_delivery_seconds",
 			Help:    "Time from the first key of a delivery to its proof.",
-			Buckets: []float64{.1, .25, .5, 1, 2, 3, 5, 10, 20, 30, 60}}),
-		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "madohub_reloads_total",
-			Help: "Loads of the configuration after the start, by result."}, []string{"result"}),
-		build: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "madohub_build_info",
-			Help: "Always 1; the version of the daemon."}, []string{"version"}),
+			Buckets: []float64{.1, .25, .5, 1, 2, 3, 5, 10, 20, 30, 60},
+		}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "madohub_reloads_total",
+			Help: "Loads of the configuration after the start, by result.",
+		}, []string{"result"}),
+		build: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "madohub_build_info",
+			Help: "Always 1; the version of the daemon.",
+		}, []string{"version"}),
 	}
-	m.registry = prometheus.NewRegistry()
-	m.registry.MustRegister(m.records, m.queue, m.agents, m.deliveries, m.reloads, m.build,
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.records, m.queue, m.agents, m.deliveries, m.reloads, m.build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	// What can happen stands there with 0 from the start: an alert on a series that does not exist yet never fires.
 	for _, o := range record.Outcomes {
 		if o.Final() && len(record.Reasons[o]) == 0 {
@@ -110,3 +124,6 @@ func (m *Metrics) SetVersion(version string) {
 	m.build.Reset()
 	m.build.WithLabelValues(version).Set(1)
 }
+
+// ServeHTTP implements http.Handler: it answers with all of them.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }

@@ -1,4 +1,4 @@
-package store
+package file
 
 import (
 	"context"
@@ -107,13 +107,13 @@ CREATE INDEX typed_time ON typed (time);
 func migrate(ctx context.Context, db *sql.DB) error {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return typed("read the database's version", err)
+		return Typed("read the database's version", err)
 	}
 	for ; version < len(migrations); version++ {
 		what := fmt.Sprintf("bring the database to format %d", version+1)
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
-			return typed(what, err)
+			return Typed(what, err)
 		}
 		_, err = tx.ExecContext(ctx, migrations[version]+fmt.Sprintf("PRAGMA user_version = %d;", version+1))
 		if err == nil {
@@ -121,7 +121,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		}
 		if err != nil {
 			_ = tx.Rollback()
-			return typed(what, err)
+			return Typed(what, err)
 		}
 	}
 	return nil
