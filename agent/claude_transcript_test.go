@@ -165,11 +165,13 @@ func TestClaudeTurn(t *testing.T) {
 		{"the last message counts", []string{typed("p", "", "go"), says("a", "p", "m", "one"), says("b", "a", "n", "two"), over("d", "b")}, true, true, "", "two"},
 		{
 			"children before parents",
-			[]string{over("d", "a"), says("a", "p", "m", "done"), typed("p", "", "go")}, true, true, "", "done",
+			[]string{over("d", "a"), says("a", "p", "m", "done"), typed("p", "", "go")},
+			true, true, "", "done",
 		},
 		{
 			"a line of unknown descent is not taken",
-			[]string{typed("p", "", "go"), says("x", "elsewhere", "m", "another pane's"), over("y", "x")}, true, false, "", "",
+			[]string{typed("p", "", "go"), says("x", "elsewhere", "m", "another pane's"), over("y", "x")},
+			true, false, "", "",
 		},
 		{
 			"the other pane's answer is not taken",
@@ -177,10 +179,12 @@ func TestClaudeTurn(t *testing.T) {
 				typed("o", "", "base"), says("a", "o", "m", "base answer"), over("d", "a"),
 				typed("q", "d", "other pane"), typed("p", "d", "mine"),
 				says("r", "q", "n", "the other's"), over("s", "r"),
-			}, true, false, "", "",
+			},
+			true, false, "", "",
 		},
 		{
-			"unknown record in the chain", []string{typed("p", "", "go"), line("hologram", "h", "p"), says("a", "h", "m", "done"), over("d", "a")},
+			"unknown record in the chain",
+			[]string{typed("p", "", "go"), line("hologram", "h", "p"), says("a", "h", "m", "done"), over("d", "a")},
 			true, true, "", "done",
 		},
 		{
@@ -190,13 +194,15 @@ func TestClaudeTurn(t *testing.T) {
 				line("system", "c", "", "subtype", "compact_boundary", "logicalParentUuid", "a"),
 				line("user", "s", "c", "isCompactSummary", true, "message", map[string]any{"content": "This session is being continued"}),
 				says("b", "s", "n", "done"), over("d", "b"),
-			}, true, true, "", "done",
+			},
+			true, true, "", "done",
 		},
 		{"api error", []string{typed("p", "", "go"), apiError("API Error: 529 overloaded")}, true, true, record.APIError, ""},
 		{"usage limit", []string{typed("p", "", "go"), apiError("You've hit your session limit · resets 3pm")}, true, true, record.UsageLimit, ""},
 		{"no text at all", []string{typed("p", "", "go"), over("d", "p")}, true, true, record.NoAnswer, ""},
 		{
-			"blank text is none", []string{typed("p", "", "go"), says("a", "p", "m", " \n"), over("d", "a")},
+			"blank text is none",
+			[]string{typed("p", "", "go"), says("a", "p", "m", " \n"), over("d", "a")},
 			true, true, record.NoAnswer, "",
 		},
 		{
@@ -210,16 +216,19 @@ func TestClaudeTurn(t *testing.T) {
 			true, true, record.NoAnswer, "",
 		},
 		{
-			"content as a string", []string{typed("p", "", "go"), line("assistant", "a", "p", "message", map[string]any{"id": "m", "content": "plain"}), over("d", "a")},
+			"content as a string",
+			[]string{typed("p", "", "go"), line("assistant", "a", "p", "message", map[string]any{"id": "m", "content": "plain"}), over("d", "a")},
 			true, true, "", "plain",
 		},
 		{
-			"background agent at work", []string{typed("p", "", "go"), says("a", "p", "m", "started it"), over("d", "a", "pendingBackgroundAgentCount", 2)},
+			"background agent at work",
+			[]string{typed("p", "", "go"), says("a", "p", "m", "started it"), over("d", "a", "pendingBackgroundAgentCount", 2)},
 			true, false, "", "started it",
 		},
 		{
 			"a typed prompt that looks like an interruption is a prompt",
-			[]string{typed("p", "", "[Request interrupted by user]"), says("a", "p", "m", "hm"), over("d", "a")}, true, true, "", "hm",
+			[]string{typed("p", "", "[Request interrupted by user]"), says("a", "p", "m", "hm"), over("d", "a")},
+			true, true, "", "hm",
 		},
 	}
 	for _, tt := range tests {

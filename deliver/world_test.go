@@ -148,8 +148,10 @@ func (s fakeSessions) Look(context.Context, string) (v session.View, err error) 
 		}
 		s.place()
 		s.seen = s.state
-		v = session.View{Agent: "b", Kind: "fake", State: s.state, Evidence: "fake", Socket: "x", Server: s.server, Pane: s.pane,
-			Process: s.proc, SessionID: s.session, Gone: s.gone, Shell: s.shell}
+		v = session.View{
+			Agent: "b", Kind: "fake", State: s.state, Evidence: "fake", Socket: "x", Server: s.server, Pane: s.pane,
+			Process: s.proc, SessionID: s.session, Gone: s.gone, Shell: s.shell,
+		}
 		if !s.boxless {
 			v.Box = agent.Box{Found: true, Text: s.box, Overlay: s.overlay}
 			if i := strings.LastIndex(s.box, "\n"); s.small && i > 0 {

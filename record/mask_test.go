@@ -55,8 +55,10 @@ func TestMask(t *testing.T) {
 func TestShownMasksEveryTextAndLeavesTheRecordAlone(t *testing.T) {
 	key := "sk-" + body40
 	rec := Record{ID: "r_1", SourceText: key, Text: key, Detail: key, Evidence: key, Steps: []Step{{Name: "held", Note: key}}}
-	want := Record{ID: "r_1", SourceText: "sk-[masked]", Text: "sk-[masked]", Detail: "sk-[masked]", Evidence: "sk-[masked]",
-		Steps: []Step{{Name: "held", Note: "sk-[masked]"}}}
+	want := Record{
+		ID: "r_1", SourceText: "sk-[masked]", Text: "sk-[masked]", Detail: "sk-[masked]", Evidence: "sk-[masked]",
+		Steps: []Step{{Name: "held", Note: "sk-[masked]"}},
+	}
 	if diff := cmp.Diff(rec.Shown(), want); diff != "" {
 		t.Errorf("Shown (-got +want):\n%s", diff)
 	}
