@@ -212,7 +212,9 @@ func TestFollowStreamsEveryChange(t *testing.T) {
 	if f.query.After != 9 || f.query.Connection != "c" {
 		t.Errorf("query %+v", f.query)
 	}
-	await(t, "the end of Follow in the daemon", f.ended)
+	if err := await(t, "the end of Follow in the daemon", f.ended); err == nil {
+		t.Error("it ended in the daemon without an error")
+	}
 }
 
 func await[T any](t *testing.T, what string, ch <-chan T) T {
@@ -234,7 +236,9 @@ func TestFollowEnds(t *testing.T) {
 		if err := c.Follow(context.Background(), LogQuery{}, func(record.Record) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("Follow: %v", err)
 		}
-		await(t, "the end of Follow in the daemon", f.ended)
+		if err := await(t, "the end of Follow in the daemon", f.ended); err == nil {
+			t.Error("it ended in the daemon without an error")
+		}
 	})
 	t.Run("with the daemon's error", func(t *testing.T) {
 		f := newFake()
@@ -332,7 +336,9 @@ func TestWaitEndsWhenTheClientGoesAway(t *testing.T) {
 	if err := await(t, "end of Answer", done); !errors.Is(err, context.Canceled) {
 		t.Errorf("Answer: %v", err)
 	}
-	await(t, "end of Answer in the daemon", f.ended)
+	if err := await(t, "end of Answer in the daemon", f.ended); err == nil {
+		t.Error("it ended in the daemon without an error")
+	}
 }
 
 func TestNoDaemon(t *testing.T) {
@@ -373,7 +379,7 @@ func TestVersionMismatchIsTold(t *testing.T) {
 
 func TestQueriesThatAreNotUnderstoodAreRefused(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	for _, q := range []string{"n=-1", "n=x", "n=10001", "outcome=lost", "since=yesterday", "after=-1", "after=x", "conection=a", "n=1&n=2", "connection=", "agent=a%00b", "agent=" + strings.Repeat("x", 300)} {
+	for _, q := range []string{"n=-1", "n=x", "n=10001", "outcome=lost", "since=yesterday", "after=-1", "after=x", "conection=a", "n=1&n=2", "connection=", "agent=a%00b", "agent=" + strings.Repeat("x", 300)} { //nolint:misspell // the wrong word is the test
 		v, err := url.ParseQuery(q)
 		if err != nil {
 			t.Fatal(err)
@@ -399,7 +405,12 @@ func TestMetrics(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- Serve(ctx, ln, NewHandler(f, m)) }()
-	defer func() { cancel(); await(t, "end of Serve", done) }()
+	defer func() {
+		cancel()
+		if err := await(t, "end of Serve", done); err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}()
 	for _, r := range []record.Record{
 		{Outcome: record.Delivered, Timings: record.Timings{Type: 640, Prove: 120}},
 		{Outcome: record.Held, Reason: record.TargetBusy},

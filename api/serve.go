@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // http.Server takes no other, and this one is silent
 	"net"
 	"net/http"
 	"time"

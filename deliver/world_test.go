@@ -195,7 +195,7 @@ func (s fakeSessions) Taken(_ context.Context, _ string, m session.Mark, text st
 }
 
 func (s fakeSessions) Terminal(socket string) (tmux.Conn, bool) {
-	return fakeConn{s.world}, socket == "x"
+	return fakeConn(s), socket == "x"
 }
 
 type fakeConn struct{ *world }

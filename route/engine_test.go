@@ -331,7 +331,7 @@ func TestCompileRefuses(t *testing.T) {
 		change func(*config.Config)
 		want   string
 	}{
-		{"unknown agent", func(c *config.Config) { c.Connections[0].To = "reviewr" }, `there is no agent "reviewr" (did you mean "reviewer"?)`},
+		{"unknown agent", func(c *config.Config) { c.Connections[0].To = "reviewr" }, `there is no agent "reviewr" (did you mean "reviewer"?)`}, //nolint:misspell // the wrong word is the test
 		{"itself", func(c *config.Config) { c.Connections[0].To = "coder" }, "itself"},
 		{"no pane", func(c *config.Config) {
 			c.Agents = append(c.Agents, config.Agent{Name: "oracle", Model: "mock"})

@@ -115,10 +115,10 @@ func (f *fakeDaemon) Wait(ctx context.Context, id string) (record.Record, error)
 }
 
 func (f *fakeDaemon) Answer(_ context.Context, id string) (api.Answer, error) {
-	switch {
-	case id == "r_busy":
+	switch id {
+	case "r_busy":
 		return api.Answer{Record: record.Record{ID: id, To: "busy", Outcome: record.Expired, Reason: record.HoldFor}}, nil
-	case id == "r_typed":
+	case "r_typed":
 		return api.Answer{Record: record.Record{ID: id, To: "amp", Outcome: record.Delivered}, Failure: record.Interrupted}, nil
 	}
 	return api.Answer{Record: record.Record{ID: id, To: "coder", Outcome: record.Delivered}, Answer: "It is done.\n\x1b[2JSee main.go."}, nil

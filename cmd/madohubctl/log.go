@@ -141,7 +141,7 @@ func (c *ctl) follow(cc *cli.Context, a *api.Client, q api.LogQuery) error {
 		c.ui.followed(r)
 		return nil
 	})
-	if errors.Is(err, context.Canceled) || cc.Context.Err() != nil {
+	if errors.Is(err, context.Canceled) || cc.Err() != nil {
 		return nil
 	}
 	return err

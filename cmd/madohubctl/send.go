@@ -55,7 +55,7 @@ const maxStdin = 16 << 20
 
 // text is the text of the command line, or of standard input.
 func (c *ctl) text(words []string) (string, error) {
-	if len(words) > 0 && !(len(words) == 1 && words[0] == "-") {
+	if len(words) > 0 && (len(words) > 1 || words[0] != "-") {
 		return strings.Join(words, " "), nil
 	}
 	if len(words) == 0 && isTerminal(c.in) {
@@ -84,8 +84,8 @@ func (c *ctl) delivered(cc *cli.Context, a *api.Client, rec record.Record) error
 	deadline := time.Now().Add(settleFor)
 	for rec.Outcome == record.Held && passing[rec.Reason] && time.Now().Before(deadline) {
 		select {
-		case <-cc.Context.Done():
-			return cc.Context.Err()
+		case <-cc.Done():
+			return cc.Err()
 		case <-time.After(settleLook):
 		}
 		var err error

@@ -56,12 +56,12 @@ func newUI(out, errs io.Writer) *ui {
 
 // printf writes data. Arguments that came from outside must be cleaned by the caller.
 func (u *ui) printf(format string, args ...any) {
-	fmt.Fprintf(u.out, format, args...) //nolint:errcheck // a closed pipe ends the program by its signal
+	fmt.Fprintf(u.out, format, args...) // a closed pipe ends the program by its signal
 }
 
 // say writes words to standard error.
 func (u *ui) say(format string, args ...any) {
-	fmt.Fprintf(u.err, format+"\n", args...) //nolint:errcheck // nobody is left to be told
+	fmt.Fprintf(u.err, format+"\n", args...) // nobody is left to be told
 }
 
 // json writes one value: indented, or on one line for streams.

@@ -221,7 +221,7 @@ func TestTargetGone(t *testing.T) {
 		t.Parallel()
 		began := time.Now()
 		w := newWorld(t, nil, "b")
-		b := w.claude("b", current, nil)
+		w.claude("b", current, nil)
 		w.start("", "b")
 		w.sees("b", "idle")
 		must(t, w.tmux.Kill())
@@ -231,7 +231,7 @@ func TestTargetGone(t *testing.T) {
 		again, err := rig.NewTmux(w.dir)
 		must(t, err)
 		w.tmux = again
-		b = w.launch("b", nil, "bash", "--norc", "--noprofile", "-i") // the same name and pane id, but no agent
+		b := w.launch("b", nil, "bash", "--norc", "--noprofile", "-i") // the same name and pane id, but no agent
 		if err := b.quiet(text); err != nil {
 			t.Error(err)
 		}

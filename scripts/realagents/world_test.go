@@ -68,7 +68,7 @@ func newWorld(t *testing.T, answer func([]string) (string, bool), names ...strin
 	w.seed(projects)
 	w.tmux, err = rig.NewTmux(dir)
 	must(t, err)
-	t.Cleanup(func() { w.tmux.Kill() })
+	t.Cleanup(func() { _ = w.tmux.Kill() }) // a case may have killed it
 	w.model = fakemodel.New(fakemodel.Options{Answer: answer})
 	srv := httptest.NewServer(w.model)
 	t.Cleanup(srv.CloseClientConnections)

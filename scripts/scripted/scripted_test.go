@@ -53,7 +53,7 @@ func newStage(t *testing.T, script string, args ...string) *stage {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	tmux, err := rig.NewTmux(dir)
 	must(t, err)
-	t.Cleanup(func() { tmux.Kill() })
+	t.Cleanup(func() { _ = tmux.Kill() }) // it may have ended with its last pane
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx, dir: dir, home: rig.Home(filepath.Join(dir, "home"))}
