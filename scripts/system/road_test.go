@@ -61,21 +61,21 @@ func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
-		switch {
-		case r == '\n':
+		switch r {
+		case '\n':
 			b.WriteString(`\n`)
-		case r == '\t':
+		case '\t':
 			b.WriteString(`\t`)
-		case r == '\r':
+		case '\r':
 			b.WriteString(`\r`)
-		case r == '\x1b':
+		case '\x1b':
 			b.WriteString(`\e`)
-		case r == '\u009b':
+		case '\u009b':
 			b.WriteString(`\x9b`)
-		case r == '"' || r == '\\':
+		case '"', '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r == '$':
+		case '$':
 			b.WriteString("$$") // the scripted agent expands groups
 		default:
 			b.WriteRune(r)
