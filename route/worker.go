@@ -135,8 +135,30 @@ func (w *worker) handle(ctx context.Context, ev Event) {
 	}
 	w.mu.Unlock()
 	w.decide(ctx, out...)
-	if ev.Kind == AgentFound && key != "" && key != pending {
+	switch {
+	case ev.Kind != AgentFound || (key != "" && key == pending):
+	case key != "" && ev.Turn.Ended:
 		w.baseline(ctx, ev, key)
+	case ev.Session != "":
+		w.newSession(ctx, ev.Session)
+	}
+}
+
+// newSession notes a session in which no turn has ended yet, so that one that ends while nobody watches is known as missed.
+func (w *worker) newSession(ctx context.Context, session string) {
+	c, ok := w.e.inForce().rules[w.name]
+	if !ok || !c.Enabled {
+		return
+	}
+	err := w.e.update(ctx, w.name, func(c *record.Counter) bool {
+		if strings.HasPrefix(c.LastTurn, session+"/") {
+			return false
+		}
+		c.LastTurn = session + "/"
+		return true
+	})
+	if err != nil {
+		w.e.log.Error("note a new session", zap.String("connection", w.name), zap.Error(err))
 	}
 }
 
@@ -145,7 +167,7 @@ func (w *worker) handle(ctx context.Context, ev Event) {
 func (w *worker) baseline(ctx context.Context, ev Event, key string) {
 	rules := w.e.inForce()
 	c, ok := rules.rules[w.name]
-	if !ok || !c.Enabled || !ev.Turn.Ended {
+	if !ok || !c.Enabled {
 		return
 	}
 	last := ""

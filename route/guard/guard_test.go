@@ -155,7 +155,7 @@ func TestPace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := NewPace()
+			p := oldPace()
 			if tt.went != 0 {
 				p.LetGo("c", now.Add(tt.went))
 			}
@@ -188,7 +188,7 @@ func TestEveryGateSaysItsWord(t *testing.T) {
 		}
 		rules["a>b"].Guard.StopKeyword = "Straße"
 		return &Facts{
-			Now: now, Rule: rules["a>b"], Rules: rules, Pace: NewPace(), Answer: "fine",
+			Now: now, Rule: rules["a>b"], Rules: rules, Pace: oldPace(), Answer: "fine",
 			Agents:   map[string]*config.Agent{"a": {Name: "a", Pane: "x"}, "b": {Name: "b", Pane: "y"}, "m": {Name: "m", Model: "mock"}},
 			Limits:   config.Limits{MaxHops: 2, QueueDepth: 2, MaxText: 5, TargetSpacing: 3 * time.Second},
 			Record:   &record.Record{ID: "r_1", Connection: "a>b", From: "a", To: "b", Text: "hello", Hops: []string{"a"}},
@@ -311,5 +311,21 @@ func TestNearest(t *testing.T) {
 		if got := Nearest(name, known); got != want {
 			t.Errorf("nearest to %q is %q, want %q", name, got, want)
 		}
+	}
+}
+
+// oldPace is that of a process that has run for long.
+func oldPace() *Pace {
+	p := NewPace()
+	p.born = time.Time{}
+	return p
+}
+
+// Nobody knows what the clock did while no process ran: the cooldown starts again with the process.
+func TestCooldownStartsAgainWithTheProcess(t *testing.T) {
+	p := NewPace()
+	c := record.Counter{Connection: "c", LastDelivery: p.born.Add(-time.Hour)}
+	if got := p.Last(c, p.born.Add(time.Second)); !got.Equal(p.born) {
+		t.Errorf("last delivery %s before the process was born, want 0s", p.born.Sub(got))
 	}
 }

@@ -12,9 +12,10 @@ import (
 const maxLag = time.Minute
 
 // Pace remembers deliveries on the monotonic clock: within a run a wall clock that jumps can neither shorten a cooldown
-// nor make it last for hours. Across a restart only the stored wall clock is left; if it lies in the future, the whole
-// cooldown starts again now.
+// nor make it last for hours. Across a restart only the stored wall clock is left, and nobody knows whether it jumped
+// meanwhile: every cooldown starts again with the process. It is at most 30 s.
 type Pace struct {
+	born time.Time
 	mu   sync.Mutex
 	seen map[string]delivery  // mu; by connection
 	went map[string]time.Time // mu; by connection: when a gate last let a text of it go
@@ -27,7 +28,7 @@ type delivery struct {
 
 // NewPace makes an empty memory.
 func NewPace() *Pace {
-	return &Pace{seen: map[string]delivery{}, went: map[string]time.Time{}}
+	return &Pace{born: time.Now(), seen: map[string]delivery{}, went: map[string]time.Time{}}
 }
 
 // Last is when a connection last delivered, zero if it never did.
@@ -48,7 +49,9 @@ func (p *Pace) Last(c record.Counter, now time.Time) time.Time {
 			d.at = earlier(went.Add(lag), now)
 		}
 	} else if age := now.Round(0).Sub(c.LastDelivery); age > 0 {
-		d.at = now.Add(-age)
+		if d.at = now.Add(-age); d.at.Before(p.born) {
+			d.at = p.born
+		}
 	}
 	p.seen[c.Connection] = d
 	return d.at

@@ -84,7 +84,7 @@ func run(opt Options) error {
 	if opt.Resume != "" {
 		a.rec.Session = opt.Resume
 	}
-	signal.Notify(a.signals, unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP)
+	signal.Notify(a.signals, unix.SIGWINCH, unix.SIGTERM, unix.SIGHUP, unix.SIGCONT)
 	defer a.rec.Gone()
 	if err := a.raw(); err != nil {
 		return err
@@ -158,12 +158,14 @@ func (a *agent) due() error {
 	for more := true; more; {
 		select {
 		case s := <-a.signals:
-			if s != unix.SIGWINCH {
+			switch s {
+			case unix.SIGWINCH, unix.SIGCONT:
+				a.screen.Resized()
+				a.draw()
+			default:
 				a.end("signal")
 				return nil
 			}
-			a.screen.Resized()
-			a.draw()
 		default:
 			more = false
 		}
@@ -241,6 +243,16 @@ func (a *agent) suspend() error {
 	}
 	if err := unix.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("suspend: %w", err)
+	}
+	// The kernel stops the process a moment after kill returns: only SIGCONT says that it was stopped and goes on.
+	for s := range a.signals {
+		if s == unix.SIGCONT {
+			break
+		}
+		if s != unix.SIGWINCH {
+			a.end("signal")
+			return nil
+		}
 	}
 	a.log.event("resume", "")
 	if err := a.raw(); err != nil {

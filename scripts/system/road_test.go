@@ -1,6 +1,7 @@
 package system
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/scripts/rig"
 )
 
 // Hostile and awkward answers arrive as one prompt, exactly, and nothing in them acts.
@@ -174,13 +176,21 @@ func TestAnswersOfManyBlocks(t *testing.T) {
 	}
 }
 
+// answered waits until an agent has ended its nth turn by its own transcript, which is later than its screen says so.
+func answered(w *world, agent string, turns int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	w.must(rig.Home(filepath.Join(w.dir, "home")).WaitTurn(ctx, filepath.Join(w.dir, agent), turns))
+}
+
 // What stood there before the daemon started fires nothing; a turn that ended while it was down is recorded as missed.
 func TestBaselineAndMissedTurn(t *testing.T) {
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")
 	w.prompt("a", "before")
-	shows(w, "a", "Answer to before.")
+	answered(w, "a", 1)
 	w.start(review)
 	w.state("a", record.StateIdle)
 	w.state("b", record.StateIdle)
@@ -188,7 +198,7 @@ func TestBaselineAndMissedTurn(t *testing.T) {
 	w.outcome("review", record.Delivered, "")
 	w.must(w.daemon.Stop())
 	w.prompt("a", "unseen")
-	shows(w, "a", "Answer to unseen.")
+	answered(w, "a", 3)
 	w.must(w.daemon.Start(w.ctx))
 	w.outcome("review", record.Skipped, record.Missed)
 	w.prompt("a", "again")

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a condition may take under the race detector on a busy machine. It is no measure of speed.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 var bin string // folder of the binaries
 
@@ -169,6 +169,10 @@ func (w *world) until(what string, cond func() (bool, error)) {
 		}
 		log, _, _ := w.daemon.Ctl("log")
 		status, _, _ := w.daemon.Ctl("status")
+		for name, p := range w.panes {
+			screen, _ := p.Screen()
+			w.t.Logf("pane %s shows:\n%s", name, strings.TrimRight(screen, "\n"))
+		}
 		w.t.Fatalf("%v\n%s\n%s", err, status, log)
 	}
 }
