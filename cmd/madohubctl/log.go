@@ -155,7 +155,7 @@ func (u *ui) log(recs []record.Record) {
 	short := shortIDs(ids)
 	t := table{header: []string{"TIME", "ID", "BY", "FROM → TO", "OUTCOME"}, flex: []int{3, 2}}
 	for _, r := range recs {
-		t.add(u.stamp(r.Time), short(r.ID), by(r.Connection), route(r.From, r.To), outcome(r.Outcome, r.Reason))
+		t.add(u.stamp(r.Time), short(r.ID), by(r.Connection), route(r.From, r.To), outcomeOf(r))
 	}
 	u.table(t)
 }
@@ -165,7 +165,7 @@ func (u *ui) followed(r record.Record) {
 	fixed := func(s string, w int) string { return cells.FillRight(cells.Truncate(s, w, "…"), w) }
 	short := shortIDs([]string{r.ID})
 	u.printf("%s  %s  %s  %s  %s\n", r.Updated.Local().Format("15:04:05"), short(r.ID), fixed(by(r.Connection), 10), fixed(route(r.From, r.To), 15),
-		outcome(r.Outcome, r.Reason))
+		outcomeOf(r))
 }
 
 // record prints one record whole.
@@ -184,7 +184,7 @@ func (u *ui) record(r record.Record) {
 	if r.MaxRounds > 0 {
 		u.fact("round", fmt.Sprintf("%d of %d", r.Round, r.MaxRounds))
 	}
-	u.fact("outcome", outcome(r.Outcome, r.Reason))
+	u.fact("outcome", outcomeOf(r))
 	if r.Detail != "" {
 		u.fact("", r.Detail)
 	}

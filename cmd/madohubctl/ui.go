@@ -170,9 +170,17 @@ func outcome(o record.Outcome, r record.Reason) string {
 	case r != "":
 		return clean(string(o) + " " + string(r))
 	case o == record.Held:
-		return clean(string(o)) + " (typing)" // no reason to wait is left
+		return clean(string(o)) + " (in turn)" // nothing speaks against it; it is about to be typed
 	}
 	return clean(string(o))
+}
+
+// outcomeOf is that of a record, which also knows whether its text is being typed.
+func outcomeOf(r record.Record) string {
+	if r.Outcome == record.Held && r.Reason == "" && r.Attempts > 0 {
+		return clean(string(r.Outcome)) + " (typing)"
+	}
+	return outcome(r.Outcome, r.Reason)
 }
 
 // age is how long ago something was, in one unit or two.
