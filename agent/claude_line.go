@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -50,6 +51,54 @@ func decodeClaudeLine(line []byte) (claudeLine, bool) {
 		return l, false
 	}
 	return l, true
+}
+
+const (
+	shortLine   = 16 << 10 // lines that are as quickly decoded as looked through
+	shortString = 1 << 10  // of a tool's result, strings that are kept
+)
+
+// withoutResult empties the long strings of a line that holds a tool's result: nothing of it is ever an answer, and it may
+// be megabytes (500 MB of results took a minute to decode, and seconds so). The key can't stand inside a string, where its
+// quotes would be escaped.
+func withoutResult(line []byte) []byte {
+	if len(line) <= shortLine || !bytes.Contains(line, []byte(`"type":"tool_result"`)) {
+		return line
+	}
+	var out []byte
+	for rest := line; ; {
+		begin := bytes.IndexByte(rest, '"')
+		if begin < 0 {
+			return append(out, rest...)
+		}
+		end := stringEnd(rest, begin+1)
+		if end < 0 {
+			return line // broken: for the decoder to say
+		}
+		out = append(out, rest[:begin+1]...)
+		if end-begin <= shortString {
+			out = append(out, rest[begin+1:end]...)
+		}
+		out, rest = append(out, '"'), rest[end+1:]
+	}
+}
+
+// stringEnd is where the JSON string ends that begins at i, -1 if it does not.
+func stringEnd(line []byte, i int) int {
+	for {
+		next := bytes.IndexByte(line[i:], '"')
+		if next < 0 {
+			return -1
+		}
+		end, escapes := i+next, 0
+		for line[end-1-escapes] == '\\' { // the quote at the beginning ends the run at the latest
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end
+		}
+		i = end + 1
+	}
 }
 
 const taskNotification = "<task-notification>"

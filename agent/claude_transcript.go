@@ -45,11 +45,12 @@ func (f *claudeFold) Line(line []byte, offset int64) {
 	if len(line) > maxLine || !bytes.Contains(line, []byte(`"uuid"`)) && !bytes.Contains(line, []byte(`"queue-operation"`)) {
 		return
 	}
-	l, ok := decodeClaudeLine(line)
+	size := len(line)
+	l, ok := decodeClaudeLine(withoutResult(line))
 	if !ok || l.IsSidechain {
 		return
 	}
-	l.offset, l.size = offset, len(line)
+	l.offset, l.size = offset, size
 	if f.cwd == "" && len(l.Cwd) <= 4096 {
 		f.cwd = l.Cwd
 	}

@@ -297,6 +297,36 @@ func TestClaudeFoldIsBounded(t *testing.T) {
 	}
 }
 
+// Long results of tools are not decoded, and change nothing.
+func TestClaudeLongResults(t *testing.T) {
+	long := strings.Repeat(`\"quoted\" \\ `, 4*shortString)
+	result := `{"type":"user","parentUuid":"a1","toolUseResult":"` + long + `","message":{"role":"user","content":[` +
+		`{"type":"tool_result","content":"` + long + `"},{"type":"text","text":"short \\"}]},"uuid":"u2","cwd":"/w","sessionId":"s"}`
+	if !json.Valid([]byte(result)) {
+		t.Fatal("the test's line is no JSON")
+	}
+	cut := withoutResult([]byte(result))
+	if len(cut) > shortLine || !json.Valid(cut) || !bytes.Contains(cut, []byte(`"short \\"`)) || !bytes.Contains(cut, []byte(`"uuid":"u2"`)) {
+		t.Errorf("cut to %d bytes: %.300s", len(cut), cut)
+	}
+	f := fold(typed("u1", "", "go"), says("a1", "u1", "m1", "I run it."), result, says("a2", "u2", "m2", "It ran."), over("o", "a2"))
+	if got, ok := f.Last(); !ok || got.Answer != "It ran." || !got.Ended || got.ID != "u1" {
+		t.Errorf("the turn is %+v", got)
+	}
+	answer := says("a3", "a2", "m3", strings.Repeat(`"type":"tool_result" `, 2*shortString))
+	if got := withoutResult([]byte(answer)); !bytes.Equal(got, []byte(answer)) {
+		t.Error("an answer that speaks of results was cut")
+	}
+}
+
+func BenchmarkClaudeLongResult(b *testing.B) {
+	line := []byte(`{"type":"user","uuid":"u2","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat(`go test ./... \n`, 6000) + `"}]}}`)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		newClaudeFold().Line(line, 0)
+	}
+}
+
 func TestClaudeFoldSurvivesAnything(t *testing.T) {
 	f := fold("", "{", "null", "[]", `"uuid"`, `{"uuid":1,"type":"user"}`, "\xff\xfe", `{"uuid":"u","type":"user","message":"text"}`,
 		`{"uuid":"v","type":"assistant","message":{"content":7}}`, `{"uuid":"w","parentUuid":"w","type":"system"}`,

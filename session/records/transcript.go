@@ -17,7 +17,7 @@ const (
 	// maxLine bounds the memory of one line. The longest that Claude Code 2.1.332 wrote was 203 KB (2026-11-30); a tool
 	// result may be some MB.
 	maxLine = 64 << 20
-	// firstWindow is how much of the end is read at first; it is doubled until the present turn's beginning is in it.
+	// firstWindow is how much of the end is read at first; it grows fourfold until the present turn's beginning is in it.
 	firstWindow = 256 << 10
 	// tailLen is how many bytes before the offset are remembered: they tell a file that was rewritten in place.
 	tailLen = 64
@@ -73,7 +73,7 @@ func (t *Transcript) Read(each func()) (grew, anew bool, err error) {
 
 // rebase reads the end of the file, and more and more of it until the fold has seen where the present turn begins.
 func (t *Transcript) rebase(f io.ReaderAt, size int64) error {
-	for window := int64(firstWindow); ; window *= 2 {
+	for window := int64(firstWindow); ; window *= 4 {
 		t.Fold, t.Skipped = t.NewFold(), 0
 		t.off = max(0, size-window)
 		t.inLong = t.off > 0 // the first line of the window is cut
