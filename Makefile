@@ -15,7 +15,7 @@ GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TOOLS        := $(CURDIR)/.cache/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install test unit system race budgets check fmt format vet lint fuzz test-agents matrix bench clean
+.PHONY: help demo build install test unit system race budgets check fmt format vet lint fuzz test-agents matrix bench latency clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,11 +74,14 @@ fuzz: ## fuzz every parser for $(FUZZTIME)
 test-agents: tmux ## real Claude Code against a model server on loopback
 	@if [ "$$SKIP_AGENTS" = 1 ]; then echo "test-agents: SKIPPED, because SKIP_AGENTS=1"; else ./scripts/test-agents.sh; fi
 
-matrix: tmux ## everything of test-agents, many times (by hand)
+matrix: tmux ## test-agents with 20 deliveries in a row; MADOHUB_ROUNDS=n repeats them
 	MADOHUB_MATRIX=1 ./scripts/test-agents.sh
 
 bench: tmux ## measure what watching costs
 	$(GO) run ./scripts/bench
+
+latency: tmux ## measure from the end of a turn to the first key
+	$(GO) run ./scripts/latency
 
 .PHONY: tmux
 tmux:

@@ -42,6 +42,7 @@ var arrows = map[string][]string{
 	"scripts/demo":            {"scripts/rig", "record"},
 	"scripts/fakemodel":       nil,
 	"scripts/fakemodel/serve": {"scripts/fakemodel"},
+	"scripts/latency":         {"scripts/rig", "record"},
 	"scripts/realagents":      {"scripts/rig", "scripts/fakemodel", "record"},
 	"scripts/receiver":        {"scripts/tty"},
 	"scripts/rig":             {"record"},

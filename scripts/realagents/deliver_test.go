@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/madohub/madohub/record"
+	"github.com/madohub/madohub/scripts/rig"
 )
 
 const wrapped = `connections:
@@ -25,6 +26,7 @@ const wrapped = `connections:
 type text struct {
 	name, answer string
 	want         string // "": the answer itself
+	disarmed     bool   // something stands before it, lest it acts
 }
 
 func texts() []text {
@@ -37,11 +39,11 @@ func texts() []text {
 		{name: "code, CJK, emoji", answer: "# 長い回答\n\n```go\nfunc main() {\n\tfmt.Println(\"こんにちは 🌏\")\n}\n```\n\n| 列A | B |\n|---|---|\n| 一 | 👩‍💻 |\n\n以上です ✅"},
 		{name: "semicolon", answer: "ends with a semicolon;"},
 		{name: "tmux format and shell", answer: "#{pane_id} #(id) $(id) `id` $HOME %1 \\n 'q' \"q\""},
-		{name: "leading slash", answer: "/clear is what I would type\nsecond line"},
-		{name: "leading bang", answer: "!touch bang-made"},
+		{name: "leading slash", answer: "/clear is what I would type\nsecond line", disarmed: true},
+		{name: "leading bang", answer: "!touch bang-made", disarmed: true},
 		{name: "leading at", answer: "@main.go has a bug\nin @util"},
 		{name: "leading dash and tab", answer: "-x\tis no flag\n\n\n  indented  end"},
-		{name: "end of paste inside", answer: "evil \x1b[201~ZZ\rsecond", want: "evil "},
+		{name: "end of paste inside", answer: "evil \x1b[201~ZZ\rsecond", want: "evil ZZ\nsecond"},
 		{name: "20 KB", answer: strings.TrimSpace(long.String())},
 	}
 }
@@ -68,27 +70,30 @@ func plain(s string) string {
 	return strings.TrimRight(norm.NFC.String(strings.ReplaceAll(s, "\t", "    ")), " \n")
 }
 
+// versions are what every delivery is tried with. Without traffic Claude Code frames long pastes (2.1.332, 2026-11-30).
+var versions = []struct {
+	name, version string
+	env           []string
+}{
+	{"2.1.332", current, nil},
+	{"2.1.332 without traffic", current, []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}},
+	{"2.1.197", older, nil},
+}
+
 // TestDelivery: the answer of one Claude is one plain user prompt of the other, exactly, once.
 func TestDelivery(t *testing.T) {
-	few := texts()[:2]
-	for _, c := range []struct {
-		name, version string
-		env           []string
-		texts         []text
-	}{
-		{"2.1.332", current, nil, texts()},
-		{"2.1.332 without traffic", current, []string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}, texts()},
-		{"2.1.197", older, nil, few},
-	} {
+	t.Parallel()
+	for _, c := range versions {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, answers(c.texts), "a", "b")
+			all := texts()
+			w := newWorld(t, answers(all), "a", "b")
 			a := w.claude("a", c.version, c.env)
 			b := w.claude("b", c.version, c.env)
 			w.start(wrapped, "a", "b")
 			w.sees("a", "idle")
 			w.sees("b", "idle")
-			for i, text := range c.texts {
+			for i, text := range all {
 				w.pass(a, b, i, text)
 			}
 			if _, err := os.Stat(filepath.Join(b.cwd, "bang-made")); err == nil {
@@ -117,7 +122,8 @@ func (w *world) pass(a, b *claude, i int, text text) {
 	}
 	b.idle()
 	got := b.prompts()[before:]
-	exact := len(got) == 1 && plain(got[0]) == plain(r.Text) && strings.Contains(plain(got[0]), plain(want))
+	exact := len(got) == 1 && plain(got[0]) == plain(r.Text) &&
+		(plain(got[0]) == plain(want) || text.disarmed && strings.HasSuffix(plain(got[0]), plain(want)))
 	if exact {
 		note(w.t, text.name, true, began, "%d bytes, one prompt, proof %s", len(got[0]), r.Proof)
 		return
@@ -125,45 +131,55 @@ func (w *world) pass(a, b *claude, i int, text text) {
 	note(w.t, text.name, false, began, "took %d prompts %.400q, want %.400q", len(got), got, r.Text)
 }
 
-// TestTwentyInARow: nothing is lost and nothing is doubled.
-func TestTwentyInARow(t *testing.T) {
-	t.Parallel()
-	n, rounds := 5, 1
+// TestInARow: nothing is lost and nothing is doubled, and nothing is later than the daemon was asked to be.
+func TestInARow(t *testing.T) {
+	n := 5
 	if matrix() {
-		n, rounds = 20, 20
+		n = 20
 	}
+	for _, c := range versions {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds() {
+				inARow(t, n, round+1, c.version, c.env)
+			}
+		})
+	}
+}
+
+func inARow(t *testing.T, n, round int, version string, env []string) {
+	t.Helper()
 	var all []text
 	for i := range n {
 		all = append(all, text{name: fmt.Sprint(i), answer: fmt.Sprintf("answer %d of %d\nwith a second line", i, n)})
 	}
-	for round := range rounds {
-		began := time.Now()
-		w := newWorld(t, answers(all), "a", "b")
-		a, b := w.claude("a", current, nil), w.claude("b", current, nil)
-		w.start(wrapped, "a", "b")
-		w.sees("a", "idle")
-		w.sees("b", "idle")
-		for i := range all {
-			a.ask(fmt.Sprintf("case %d", i))
-			w.find(fmt.Sprintf("delivery %d", i), func(r record.Record) bool {
-				return r.SourceText == all[i].answer && r.Outcome == record.Delivered
-			})
-		}
-		b.idle()
-		seen := map[string]int{}
-		for _, p := range b.prompts() {
-			seen[plain(p)]++
-		}
-		lost, doubled := 0, 0
-		for _, text := range all {
-			switch seen[plain(text.answer)] {
-			case 0:
-				lost++
-			case 1:
-			default:
-				doubled++
-			}
-		}
-		note(t, fmt.Sprintf("%d in a row, round %d", n, round+1), lost == 0 && doubled == 0 && len(b.prompts()) == n, began, "%d lost, %d doubled", lost, doubled)
+	began := time.Now()
+	w := newWorld(t, answers(all), "a", "b")
+	w.poll = 500 * time.Millisecond // the default
+	a, b := w.claude("a", version, env), w.claude("b", version, env)
+	w.start(wrapped, "a", "b")
+	w.sees("a", "idle")
+	w.sees("b", "idle")
+	for i := range all {
+		a.ask(fmt.Sprintf("case %d", i))
+		r := w.find(fmt.Sprintf("delivery %d", i), func(r record.Record) bool {
+			return r.SourceText == all[i].answer && r.Outcome == record.Delivered
+		})
+		lines, err := w.home.Transcript(a.cwd)
+		must(t, err)
+		late(r, rig.TurnEnd(lines))
 	}
+	b.idle()
+	seen := sums(b.prompts())
+	lost, doubled := 0, 0
+	for _, text := range all {
+		switch seen[plain(text.answer)] {
+		case 0:
+			lost++
+		case 1:
+		default:
+			doubled++
+		}
+	}
+	note(t, fmt.Sprintf("%d in a row, round %d", n, round), lost == 0 && doubled == 0 && len(b.prompts()) == n, began, "%d lost, %d doubled", lost, doubled)
 }

@@ -3,5 +3,5 @@
 // transcripts.
 //
 // The tests need the build tag agents and the binaries that scripts/install-agents.sh puts into $MADOHUB_AGENTS_DIR;
-// `make test-agents` does both. With MADOHUB_MATRIX=1 everything runs many times (`make matrix`).
+// `make test-agents` does both. With MADOHUB_MATRIX=1 the deliveries in a row are 20 (`make matrix`), and $MADOHUB_ROUNDS times that.
 package realagents

@@ -11,6 +11,7 @@ import (
 // TestHarness proves the rig itself, without MadoHub: what a person types is what the transcript has, and the fake model
 // answers it.
 func TestHarness(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{current, older} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -22,8 +23,7 @@ func TestHarness(t *testing.T) {
 				a.ask(p)
 			}
 			a.prompt(want[1])
-			a.waiting("Do you want to proceed?")
-			must(t, a.pane.Keys("Enter"))
+			a.answer("Do you want to proceed?", "Enter")
 			a.idle()
 			a.ask(want[2])
 			got := a.prompts()

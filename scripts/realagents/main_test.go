@@ -6,16 +6,21 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/madohub/madohub/record"
 )
 
 // results is the table that is printed at the end.
 var results struct {
 	sync.Mutex
 	rows []row
+	late []time.Duration
 }
 
 type row struct {
@@ -33,6 +38,20 @@ func note(t *testing.T, what string, ok bool, began time.Time, format string, ar
 	results.Unlock()
 	if !ok {
 		t.Errorf("%s: %s", what, got)
+	}
+}
+
+// late notes how long a delivery took from the end of the turn that its source's transcript has, without idle_delay, to its
+// first key, which was so long before the submit key as the record says.
+func late(r record.Record, end time.Time) {
+	for _, step := range r.Steps {
+		if step.Name == "entered" {
+			first := step.Time.Add(-time.Duration(r.Timings.Type) * time.Millisecond)
+			results.Lock()
+			results.late = append(results.late, first.Sub(end)-idleDelay)
+			results.Unlock()
+			return
+		}
 	}
 }
 
@@ -82,8 +101,21 @@ func report(began time.Time) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.90s\n", r.test, r.what, ok, r.took.Seconds(), r.got)
 	}
 	_ = w.Flush() // as for all that is printed: nobody is left to be told
+	if ds := slices.Sorted(slices.Values(results.late)); len(ds) > 0 {
+		fmt.Printf("end of turn + idle_delay to the first key, poll 500ms: median %d ms, 90 %% %d ms, most %d ms, %d deliveries\n",
+			ds[len(ds)/2].Milliseconds(), ds[len(ds)*9/10].Milliseconds(), ds[len(ds)-1].Milliseconds(), len(ds))
+	}
 	fmt.Printf("%d cases with real agents in %.0f s\n", len(results.rows), time.Since(began).Seconds())
 }
 
 // matrix reports whether everything is to run, many times.
 func matrix() bool { return os.Getenv("MADOHUB_MATRIX") == "1" }
+
+// rounds is how often the matrix repeats what may fail only now and then: $MADOHUB_ROUNDS, or once.
+func rounds() int {
+	n, err := strconv.Atoi(os.Getenv("MADOHUB_ROUNDS"))
+	if err != nil || n < 1 || !matrix() {
+		return 1
+	}
+	return n
+}

@@ -118,3 +118,33 @@ func TestPeerReviewEndsByRounds(t *testing.T) {
 	note(t, "ends by max_rounds", len(b.prompts()) == 2 && len(a.prompts()) == 3, began, "author took %d, reviewer %d prompts; %s",
 		len(a.prompts()), len(b.prompts()), w.counts())
 }
+
+// TestCooldown: a second answer within the cooldown waits, and then goes.
+func TestCooldown(t *testing.T) {
+	t.Parallel()
+	const cooldown = 8 * time.Second
+	w := newWorld(t, nil, "a", "b")
+	a, b := w.pair()
+	w.start(fmt.Sprintf("connections:\n  - {name: pass, from: a, to: b, guard: {cooldown: %s}}\n", cooldown), "a", "b")
+	w.sees("a", "idle")
+	w.sees("b", "idle")
+	began := time.Now()
+	var typed []time.Time
+	reason := record.Reason("")
+	for i, answer := range []string{"First.", "Second."} {
+		a.ask("@@short:" + answer + "@@")
+		if i == 1 {
+			reason = w.find("the second one held", func(r record.Record) bool { return r.SourceText == answer && r.Outcome == record.Held }).Reason
+		}
+		r := w.find(answer, func(r record.Record) bool { return r.SourceText == answer && r.Outcome == record.Delivered })
+		for _, step := range r.Steps {
+			if step.Name == "intent" {
+				typed = append(typed, step.Time)
+			}
+		}
+	}
+	b.idle()
+	gap := typed[1].Sub(typed[0])
+	note(t, "cooldown", len(typed) == 2 && gap >= cooldown && reason == record.Cooldown && len(b.prompts()) == 2, began,
+		"held %s, %.1f s between two deliveries, cooldown %s", reason, gap.Seconds(), cooldown)
+}

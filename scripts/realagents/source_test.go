@@ -29,8 +29,7 @@ func TestSources(t *testing.T) {
 	}{
 		{"one answer", "@@short:First answer.@@", nil, record.Delivered, "", "First answer."},
 		{"tool turn", "@@tool:touch made@@", func() {
-			a.waiting("Do you want to proceed?")
-			must(t, a.pane.Keys("Enter"))
+			a.answer("Do you want to proceed?", "Enter")
 		}, record.Delivered, "", "Final after tool: it printed hi."},
 		{"thinking", "@@think@@", nil, record.Delivered, "", "Thought answer."},
 		{"two blocks", "@@multi@@", nil, record.Delivered, "", "First block.\n\nSecond block."},

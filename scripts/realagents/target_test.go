@@ -75,7 +75,7 @@ func (w *world) heldThenDelivered(b *claude, name string, set, clear func(), rea
 	began := time.Now()
 	text := "text for " + name
 	set()
-	r := w.send("b", text)
+	r := w.send(b.name, text)
 	held := w.outcome(r.ID, record.Held, reasons...)
 	early := b.quiet(text)
 	clear()
@@ -116,13 +116,13 @@ func TestTargetNotReady(t *testing.T) {
 			b.waiting("Do you want to proceed?")
 			w.sees("b", "dialog")
 		},
-		func() { must(t, b.pane.Keys("Escape")) }, record.TargetDialog)
+		func() { b.answer("Do you want to proceed?", "Escape") }, record.TargetDialog)
 	if _, err := os.Stat(made); err == nil {
 		t.Errorf("the dialog was approved: %s exists", made)
 	}
 	w.heldThenDelivered(b, "question dialog",
 		func() { b.prompt("@@ask@@"); b.waiting("Which colour?"); w.sees("b", "dialog") },
-		func() { must(t, b.pane.Keys("Escape")) }, record.TargetDialog)
+		func() { b.answer("Which colour?", "Escape") }, record.TargetDialog)
 	w.heldThenDelivered(b, "copy mode",
 		func() { b.tmux("copy-mode", "-t", b.pane.ID) },
 		func() { b.tmux("copy-mode", "-q", "-t", b.pane.ID) }, record.CopyMode)
@@ -173,19 +173,15 @@ func TestTrustDialog(t *testing.T) {
 	w := newWorld(t, nil, "untrusted")
 	b := w.launch("untrusted", nil, binary(t, current))
 	b.waiting("Yes, I trust this folder")
-	b.pane.Session = "b"
+	b.name, b.pane.Session = "b", "b"
 	b.tmux("rename-session", "-t", "=untrusted", "b")
 	w.start("", "b")
-	w.heldThenDelivered(b, "trust dialog", func() {}, func() {
-		b.waiting("❯ No, exit")
-		must(t, b.pane.Keys("Down"))
-		b.waiting("❯ Yes, I trust")
-		must(t, b.pane.Keys("Enter"))
-	}, record.TargetDialog, record.TargetStarting, record.StateIsUnknown)
+	w.heldThenDelivered(b, "trust dialog", func() {}, b.trust, record.TargetDialog, record.TargetStarting, record.StateIsUnknown)
 }
 
 // TestTargetGone: panes and servers that end.
 func TestTargetGone(t *testing.T) {
+	t.Parallel()
 	t.Run("dead pane", func(t *testing.T) {
 		t.Parallel()
 		began := time.Now()
@@ -219,26 +215,53 @@ func TestTargetGone(t *testing.T) {
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		began := time.Now()
 		w := newWorld(t, nil, "b")
-		w.claude("b", current, nil)
+		old := w.claude("b", current, nil)
 		w.start("", "b")
 		w.sees("b", "idle")
-		must(t, w.tmux.Kill())
 		const text = "text over a restart of tmux"
-		r := w.send("b", text)
-		held := w.outcome(r.ID, record.Held, record.ServerUnreachable)
-		again, err := rig.NewTmux(w.dir)
-		must(t, err)
-		w.tmux = again
-		b := w.launch("b", nil, "bash", "--norc", "--noprofile", "-i") // the same name and pane id, but no agent
-		if err := b.quiet(text); err != nil {
-			t.Error(err)
-		}
-		recs, err := w.daemon.Log()
-		must(t, err)
-		last := recs[len(recs)-1]
-		note(t, "tmux restarted, a shell of that name", last.Outcome != record.Delivered && last.Outcome != record.Typed, began,
-			"held %s, then %s %s", held.Reason, last.Outcome, last.Reason)
+		b, r := w.restarted(old, text)
+		must(t, b.pane.Type(binary(t, current)))
+		must(t, b.pane.Keys("Enter"))
+		began := time.Now()
+		w.outcome(r.ID, record.Delivered)
+		b.idle()
+		note(t, "an agent of that name again", sums(b.prompts())[text] == 1 && len(b.prompts()) == 1, began, "delivered, %q", b.prompts())
 	})
+	t.Run("server, pane id", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, nil, "b")
+		old := w.claude("b", current, nil)
+		w.named = map[string]string{"b": old.pane.ID}
+		w.start("", "b")
+		w.sees("b", "idle")
+		const text = "text for an id of another server"
+		b, r := w.restarted(old, text)
+		must(t, b.pane.Type(binary(t, current)))
+		must(t, b.pane.Keys("Enter"))
+		b.idle()
+		began := time.Now()
+		err := b.quiet(text)
+		held := w.outcome(r.ID, record.Held, record.StateIsUnknown)
+		note(t, "a Claude behind the same pane id", err == nil, began, "still held %s: %s %v", held.Reason, held.Detail, err)
+	})
+}
+
+// restarted ends the tmux server with a text held for it, and starts another one that has the same name and pane id, but a
+// shell behind them.
+func (w *world) restarted(old *claude, text string) (*claude, record.Record) {
+	w.t.Helper()
+	began := time.Now()
+	must(w.t, w.tmux.Kill())
+	r := w.send("b", text)
+	held := w.outcome(r.ID, record.Held, record.ServerUnreachable)
+	again, err := rig.NewTmux(w.dir)
+	must(w.t, err)
+	w.tmux = again
+	b := w.launch("b", nil, "bash", "--norc", "--noprofile", "-i")
+	early := b.quiet(text)
+	now := w.outcome(r.ID, record.Held)
+	note(w.t, "tmux restarted, a shell behind its pane id", early == nil && b.pane.ID == old.pane.ID, began,
+		"held %s, then %s, pane %s again %v", held.Reason, now.Reason, b.pane.ID, early)
+	return b, r
 }

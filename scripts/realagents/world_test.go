@@ -3,6 +3,7 @@
 package realagents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,9 @@ const (
 	current = "2.1.332"
 	older   = "2.1.197"
 	apiKey  = "sk-ant-fake-000"
-	patient = 90 * time.Second // for one condition: no measure of speed, the machine may be busy
+	// idleDelay is the silence after a turn: the default of 8 s would only make the tests longer.
+	idleDelay = time.Second
+	patient   = 90 * time.Second // for one condition: no measure of speed, the machine may be busy
 )
 
 // world is one test's tmux server, model, home of the agents, and daemon.
@@ -34,6 +37,8 @@ type world struct {
 	model  *fakemodel.Server
 	url    string
 	daemon *rig.Daemon
+	poll   time.Duration     // 0: 200 ms
+	named  map[string]string // panes of agents that are not called as their session
 }
 
 // claude is a real Claude Code in a pane.
@@ -123,18 +128,25 @@ func (w *world) claude(name, version string, env []string, args ...string) *clau
 // launch runs any command in a pane of that name.
 func (w *world) launch(name string, env []string, argv ...string) *claude {
 	w.t.Helper()
-	pane, err := w.tmux.NewPane(name, w.cwd(name), w.env(env...), argv...)
+	return w.launchAt(name, w.cwd(name), env, argv...)
+}
+
+// launchAt is launch in any directory.
+func (w *world) launchAt(name, cwd string, env []string, argv ...string) *claude {
+	w.t.Helper()
+	pane, err := w.tmux.NewPane(name, cwd, w.env(env...), argv...)
 	must(w.t, err)
-	return &claude{w, name, w.cwd(name), pane}
+	return &claude{w, name, cwd, pane}
 }
 
 // start runs the daemon with agents for the named panes and more configuration.
 func (w *world) start(more string, names ...string) *rig.Daemon {
 	w.t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "tmux: {socket: %s, poll: 200ms}\ndispatch: legacy\nidle_delay: 1s\nlimits: {target_spacing: 1s}\nagents:\n", w.tmux.Socket)
+	fmt.Fprintf(&b, "tmux: {socket: %s, poll: %s}\ndispatch: legacy\nidle_delay: %s\nlimits: {target_spacing: 1s}\nagents:\n",
+		w.tmux.Socket, cmp.Or(w.poll, 200*time.Millisecond), idleDelay)
 	for _, n := range names {
-		fmt.Fprintf(&b, "  - {name: %s, pane: %s}\n", n, n)
+		fmt.Fprintf(&b, "  - {name: %s, pane: %q}\n", n, cmp.Or(w.named[n], n))
 	}
 	b.WriteString(more)
 	dir := filepath.Join(w.dir, "d")
@@ -229,6 +241,33 @@ func (c *claude) waiting(shown string) {
 	if err != nil {
 		c.w.t.Fatalf("%v\n%s", err, last)
 	}
+}
+
+// answer presses a key in an open dialog until the dialog, known by what it shows, is closed. A key that comes in the moment
+// when the dialog appears may be ignored (2.1.332, 2026-11-30).
+func (c *claude) answer(shown, key string) {
+	c.w.t.Helper()
+	c.waiting(shown)
+	var pressed time.Time
+	c.w.wait("the dialog "+shown+" is closed", func() (bool, error) {
+		screen, err := c.pane.Screen()
+		if err != nil || !strings.Contains(screen, shown) {
+			return err == nil, err
+		}
+		if time.Since(pressed) > 2*time.Second {
+			pressed = time.Now()
+			err = c.pane.Keys(key)
+		}
+		return false, err
+	})
+}
+
+// trust accepts the trust dialog, in which "No" is highlighted.
+func (c *claude) trust() {
+	c.w.t.Helper()
+	c.waiting("❯ No, exit")
+	c.answer("❯ No, exit", "Down")
+	c.answer("❯ Yes, I trust", "Enter")
 }
 
 func (c *claude) prompts() []string {

@@ -69,6 +69,7 @@ func (h Home) WaitIdle(ctx context.Context, cwd string) error {
 type Line struct {
 	Type       string          `json:"type"`
 	Subtype    string          `json:"subtype"`
+	Time       time.Time       `json:"timestamp"`
 	UUID       string          `json:"uuid"`
 	PromptID   string          `json:"promptId"`
 	Source     string          `json:"promptSource"`
@@ -173,4 +174,15 @@ func (h Home) WaitTurn(ctx context.Context, cwd string, prompts int) error {
 		return err
 	}
 	return h.WaitIdle(ctx, cwd)
+}
+
+// TurnEnd is when the last turn of a transcript ended by its own mark, zero if none did.
+func TurnEnd(lines []Line) time.Time {
+	var end time.Time
+	for _, l := range lines {
+		if l.Type == "system" && l.Subtype == "turn_duration" {
+			end = l.Time
+		}
+	}
+	return end
 }

@@ -12,22 +12,26 @@ import (
 	"time"
 )
 
-// step is how often Wait looks.
+// step is how often Wait looks at least.
 const step = 20 * time.Millisecond
 
-// Wait polls cond until it is true, and fails with what, and with cond's last error, when ctx ends first.
+// Wait polls cond until it is true, and fails with what, and with cond's last error, when ctx ends first. A cond that takes
+// long is asked less often, so that several judges do not slow down what they judge.
 func Wait(ctx context.Context, what string, cond func() (bool, error)) error {
 	var last error
-	tick := time.NewTicker(step)
-	defer tick.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
 	for {
+		began := time.Now()
 		ok, err := cond()
 		if ok {
 			return nil
 		}
 		last = err
+		timer.Reset(max(step, 3*time.Since(began)))
 		select {
-		case <-tick.C:
+		case <-timer.C:
 		case <-ctx.Done():
 			return errors.Join(fmt.Errorf("wait until %s: %w", what, context.Cause(ctx)), last)
 		}
