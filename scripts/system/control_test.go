@@ -1,6 +1,7 @@
 package system
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 // `send` obeys the same gates and says by its exit code what became of the text.
 func TestSend(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "")
 	w.agent("b", "  - {match: work, delay: 60s, answer: Done.}\n  - {match: '(.*)', answer: 'You said $1.'}\n")
@@ -40,6 +42,7 @@ func TestSend(t *testing.T) {
 
 // A second daemon refuses, whether it would share the state directory or only the tmux server.
 func TestSecondDaemonRefuses(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "")
 	w.agent("b", "")
@@ -64,6 +67,7 @@ func TestSecondDaemonRefuses(t *testing.T) {
 
 // A broken file changes nothing and is named; a good one is in force at once.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")
@@ -92,6 +96,7 @@ func TestReload(t *testing.T) {
 
 // What an agent's own process asks is asked as that agent (A10).
 func TestAgentsMayNotActAsPersons(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "")
 	w.agent("b", "")
@@ -136,6 +141,7 @@ func TestAgentsMayNotActAsPersons(t *testing.T) {
 
 // No daemon, bad usage, bad configuration: each has its exit code and says what to do.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "")
 	w.agent("b", "")
@@ -152,5 +158,31 @@ func TestExitCodes(t *testing.T) {
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "config.yaml:1:") {
 		t.Errorf("bad configuration: exit %d, %q", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// A person is told once what is held and why: the record is JSON on the program's standard input.
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.agent("a", "  - {match: '', answer: The answer.}\n")
+	w.agent("b", "  - {match: work, delay: 60s, answer: Done.}\n")
+	file := filepath.Join(w.dir, "told")
+	w.start(review + "notify: {command: [/bin/sh, -c, 'cat >>" + file + "; echo >>" + file + "']}\n")
+	w.state("a", record.StateIdle)
+	w.state("b", record.StateIdle)
+	w.prompt("b", "work")
+	w.state("b", record.StateBusy)
+	w.prompt("a", "go")
+	rec := w.outcome("review", record.Held, record.TargetBusy)
+	var told []byte
+	w.until("the person is told", func() (bool, error) {
+		var err error
+		told, err = os.ReadFile(file)
+		return strings.HasSuffix(string(told), "}\n"), err
+	})
+	var got record.Record
+	if err := json.Unmarshal(told, &got); err != nil || got.ID != rec.ID || got.Reason != record.TargetBusy {
+		t.Errorf("told %s (%v)", told, err)
 	}
 }

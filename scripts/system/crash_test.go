@@ -16,6 +16,7 @@ var crashes = flag.Int("crashes", 8, "deliveries in TestCrashes")
 // The daemon is killed at random moments of a hundred deliveries (-crashes 100). The receiver's bytes say how often each
 // text arrived: never twice; and the log accounts for each.
 func TestCrashes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: \"Answer $1.\\nIts second line.\\nIts third line.\"}\n")
 	w.agent("b", "")

@@ -20,6 +20,7 @@ flows:
 // The template names the stop keyword, and the author quotes it: only the reviewer's own word ends the loop. A person's
 // next prompt starts it again; counters survive a restart of the daemon.
 func TestPeerReviewEndsByItsKeyword(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("author", "  - {match: 'round', answer: 'Revised.'}\n  - {match: '', answer: 'Written.'}\n")
 	w.agent("reviewer", "  - {match: '', answers: ['Not yet: line 3.', 'lgtm, thank you', 'Again: line 4.', LGTM]}\n")
@@ -70,6 +71,7 @@ func TestPeerReviewEndsByItsKeyword(t *testing.T) {
 
 // A reviewer that is never content is stopped after max_rounds, also across a restart in the middle.
 func TestPeerReviewEndsByRounds(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("author", "  - {match: '', answer: 'Revised.'}\n")
 	w.agent("reviewer", "  - {match: '', answer: 'Not yet.'}\n")
@@ -110,6 +112,7 @@ func TestPeerReviewEndsByRounds(t *testing.T) {
 
 // Pause ends what waits and is never undone by a person's prompt; resume switches on again.
 func TestPauseResumeFire(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")
@@ -131,6 +134,7 @@ func TestPauseResumeFire(t *testing.T) {
 
 // Within the cooldown the newest answer waits and replaces the older one.
 func TestCooldownNewestWins(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")

@@ -15,6 +15,7 @@ import (
 
 // Hostile and awkward answers arrive as one prompt, exactly, and nothing in them acts.
 func TestAnswerArrivesExactly(t *testing.T) {
+	t.Parallel()
 	texts := map[string]string{
 		"one-line":    "The parser is done.",
 		"lines":       "First.\n\nSecond, after an empty line.\n\tindented",
@@ -102,6 +103,7 @@ func same(s string) string {
 
 // A leading slash or bang must not act; what disarms it is plain in the record.
 func TestLeadingSlashAndBangDoNotAct(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"slash": "/clear", "bang": "!touch evil", "newline-bang": "\n!touch evil", "at": "@file look", "hash": "# title"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,6 +128,7 @@ func TestLeadingSlashAndBangDoNotAct(t *testing.T) {
 
 // A turn without an answer is recorded with its reason and forwards nothing; the next good one does.
 func TestTurnsWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	cases := map[string]record.Reason{
 		"api_error": record.APIError, "interrupt": record.Interrupted, "refusal": record.Refusal,
 		"truncated": record.Truncated, "empty": record.NoAnswer,
@@ -156,6 +159,7 @@ func TestTurnsWithoutAnswer(t *testing.T) {
 
 // Several blocks, tools, thinking and background agents: the answer is the whole last message, when it is truly done.
 func TestAnswersOfManyBlocks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", `  - {match: blocks, blocks: ["First block.", "Second block."], thinking: true, tool: "go test"}
   - {match: sub, answer: "Done by the background agent.", background: 2s}
@@ -186,6 +190,7 @@ func answered(w *world, agent string, turns int) {
 
 // What stood there before the daemon started fires nothing; a turn that ended while it was down is recorded as missed.
 func TestBaselineAndMissedTurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
 	w.agent("b", "")

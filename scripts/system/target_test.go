@@ -13,6 +13,7 @@ import (
 
 // A target that can't take text now holds it with the reason, sees no key, and gets it when it is clear.
 func TestHeldUntilClear(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name   string
 		rules  string
@@ -119,6 +120,7 @@ func count(all []string, part string) int {
 
 // A target whose agent or pane has ended is blocked, and nothing runs in what is left behind.
 func TestGoneTargets(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name string
 		end  func(*world)
@@ -164,6 +166,7 @@ func TestGoneTargets(t *testing.T) {
 
 // A suspended agent says idle while its shell would run what is typed: held, and delivered after fg.
 func TestSuspendedTarget(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '', answer: \"touch evil\"}\n")
 	w.pane("b", "/bin/bash", "--norc", "-i")
@@ -189,6 +192,7 @@ func TestSuspendedTarget(t *testing.T) {
 
 // After a restart of tmux the same pane id is another pane: nothing is typed into it, and agents are found again by name.
 func TestTmuxRestart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '', answer: The answer.}\n")
 	b := w.agent("b", "  - {match: work, delay: 60s, answer: Done.}\n")
@@ -225,6 +229,7 @@ func TestTmuxRestart(t *testing.T) {
 
 // The trust dialog comes before any session file; its highlighted answer would end the agent.
 func TestTrustDialogIsNotAnswered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: '', answer: The answer.}\n")
 	w.agent("b", "", "--trust")
@@ -242,6 +247,7 @@ func TestTrustDialogIsNotAnswered(t *testing.T) {
 
 // A shell is a target only by the user's word, and several lines are refused.
 func TestShellTarget(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.agent("a", "  - {match: one, answer: 'touch made'}\n  - {match: two, answer: \"touch x\\ntouch y\"}\n")
 	w.pane("b", "/bin/bash", "--norc", "-i")

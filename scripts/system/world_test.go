@@ -4,6 +4,7 @@ package system
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,11 +18,16 @@ import (
 )
 
 // patience is how long a condition may take under the race detector on a busy machine. It is no measure of speed.
-const patience = 20 * time.Second
+const patience = 40 * time.Second
 
 var bin string // folder of the binaries
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The worlds wait most of the time: more of them than there are cores.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "mh-bin-")
 		if err != nil {
