@@ -121,8 +121,8 @@ func TestTargetNotReady(t *testing.T) {
 		t.Errorf("the dialog was approved: %s exists", made)
 	}
 	w.heldThenDelivered(b, "question dialog",
-		func() { b.prompt("@@ask@@"); b.waiting("Which colour?"); w.sees("b", "dialog") },
-		func() { b.answer("Which colour?", "Escape") }, record.TargetDialog)
+		func() { b.prompt("@@ask@@"); b.waiting("Enter to select"); w.sees("b", "dialog") },
+		func() { b.answer("Enter to select", "Escape") }, record.TargetDialog)
 	w.heldThenDelivered(b, "copy mode",
 		func() { b.tmux("copy-mode", "-t", b.pane.ID) },
 		func() { b.tmux("copy-mode", "-q", "-t", b.pane.ID) }, record.CopyMode)

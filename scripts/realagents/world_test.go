@@ -211,8 +211,10 @@ func (c *claude) prompt(text string) {
 		s, _ := c.pane.Screen()
 		c.w.t.Fatalf("%v\n%s", err, s)
 	}
-	_, err := c.w.home.WaitPrompts(c.w.ctx(), c.cwd, n+1)
-	must(c.w.t, err)
+	if _, err := c.w.home.WaitPrompts(c.w.ctx(), c.cwd, n+1); err != nil {
+		s, _ := c.pane.Screen()
+		c.w.t.Fatalf("%v\n%s", err, s)
+	}
 }
 
 // ask submits a prompt and waits until its turn is over.
