@@ -22,7 +22,7 @@ func TestHeldUntilClear(t *testing.T) {
 		clear  func(*world)
 	}{
 		{
-			name: "busy", rules: "  - {match: work, delay: 4s, answer: Done.}\n", reason: record.TargetBusy,
+			name: "busy", rules: "  - {match: work, delay: 12s, answer: Done.}\n", reason: record.TargetBusy,
 			before: func(w *world) { w.prompt("b", "work"); w.state("b", record.StateBusy) },
 			clear:  func(*world) {},
 		},

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a condition may take under the race detector on a busy machine. It is no measure of speed.
-const patience = 40 * time.Second
+const patience = 90 * time.Second
 
 var bin string // folder of the binaries
 
