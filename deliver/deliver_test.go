@@ -244,6 +244,36 @@ func TestPersonTypesBetweenLines(t *testing.T) {
 	})
 }
 
+// TestAgentLeavesBetweenLines: the shell behind a suspended agent gets none of the lines that are left; they go on after fg.
+func TestAgentLeavesBetweenLines(t *testing.T) {
+	for _, boxless := range []bool{false, true} {
+		inWorld(t, func(t *testing.T, w *world) {
+			w.boxless = boxless
+			w.hook = func(w *world, call string, n int) error {
+				if call == "paste" && n == 1 {
+					w.left, w.state = "it is suspended", record.StateSuspended
+				}
+				return nil
+			}
+			w.add("r_1", threeLines)
+			_, stop := w.start(w.options())
+			time.Sleep(20 * time.Second)
+			if n := w.peek().counts["paste"]; n != 1 {
+				t.Errorf("%d pieces were pasted, 1 before it left", n)
+			}
+			if boxless {
+				w.want("r_1", record.Typed, record.NotSubmitted)
+			} else {
+				w.want("r_1", record.Held, record.Suspended)
+				w.set(func(w *world) { w.left, w.state = "", record.StateIdle })
+				time.Sleep(10 * time.Second)
+				w.want("r_1", record.Delivered, "")
+			}
+			stop()
+		})
+	}
+}
+
 // TestKeysOutOfSight: in a box that shows only the end of a text, a person's key may have gone anywhere.
 func TestKeysOutOfSight(t *testing.T) {
 	for _, key := range []bool{true, false} {

@@ -19,6 +19,9 @@ type Sessions interface {
 	Mark(ctx context.Context, agent string) (session.Mark, error)
 	// Taken looks for a text in the agent's own record after a mark.
 	Taken(ctx context.Context, agent string, mark session.Mark, text string) (session.Taken, error)
+	// Left says why the agent of a view can't read its terminal any more: it has ended, is suspended, or another program has
+	// the terminal. "": it can, as far as is known. It costs microseconds and is asked before every key.
+	Left(v session.View) string
 	// Terminal is the tmux connection of a socket.
 	Terminal(socket string) (tmux.Conn, bool)
 }

@@ -129,6 +129,8 @@ func (r *rig) Look(ctx context.Context, _ string) (session.View, error) {
 	return v, nil
 }
 
+func (r *rig) Left(session.View) string { return "" }
+
 func (r *rig) Mark(context.Context, string) (session.Mark, error) {
 	if r.onMark != nil {
 		r.onMark()

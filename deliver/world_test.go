@@ -36,6 +36,7 @@ type world struct {
 	noServer bool
 	overlay  bool
 	small    bool // the box shows only the last line
+	left     string
 	proc     agent.Process
 	session  string
 	activity int64 // of an attached client, 0: none
@@ -192,6 +193,12 @@ func (s fakeSessions) Taken(_ context.Context, _ string, m session.Mark, text st
 		return nil
 	})
 	return t, err
+}
+
+func (s fakeSessions) Left(session.View) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 func (s fakeSessions) Terminal(socket string) (tmux.Conn, bool) {

@@ -12,13 +12,8 @@ import (
 	"github.com/madohub/madohub/tmux"
 )
 
-const (
-	// keysFor is how long after a person's last key in a pane nothing may be typed there. tmux counts whole seconds, so
-	// the key may be one second younger than it says.
-	keysFor = 2 * time.Second
-	// boxLasts is how long the input box that Look saw is shown in the views of the ticks after it.
-	boxLasts = 10 * time.Second
-)
+// boxLasts is how long the input box that Look saw is shown in the views of the ticks after it.
+const boxLasts = 10 * time.Second
 
 // Look inspects an agent afresh, also its screen and input box. Records and screen must both allow typing: a dialog is in
 // the record 0.6 s before it is drawn (Claude Code 2.1.332), and menus and overlays are on the screen only. A server
@@ -53,7 +48,7 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 		l.view.Since = now
 	}
 	if l.view.Hold == "" {
-		if why := typedLately(ctx, srv.conn, l.view.Pane.ID); why != "" {
+		if why := screen.TypedLately(ctx, srv.conn, l.view.Pane.ID); why != "" {
 			l.view.Hold, l.view.Problem = record.TargetDraft, why
 		}
 	}
@@ -62,6 +57,9 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 	t.mu.Unlock()
 	return l.view, nil
 }
+
+// Left says why the agent of a view can't read its terminal any more, "" if it can, as far as is known.
+func (s *Sessions) Left(v View) string { return proc.Left(s.procs, v.Process) }
 
 // lookCloser lets the screen object to what the records allow.
 func (l *look) lookCloser(sc *agent.Screen, t *tracked) {
@@ -82,20 +80,6 @@ func (l *look) lookCloser(sc *agent.Screen, t *tracked) {
 	if v.Hold = hold(*v); v.Hold == "" && (v.Box.Text != "" || v.Box.Pasted > 0 || v.Box.Above > 0) {
 		v.Hold = record.TargetDraft
 	}
-}
-
-// typedLately says whether a person has just pressed a key in the pane, "" if not.
-func typedLately(ctx context.Context, conn tmux.Conn, pane string) string {
-	clients, err := conn.Clients(ctx)
-	if err != nil {
-		return fmt.Sprintf("attached clients can't be listed: %v", err)
-	}
-	for _, c := range clients {
-		if c.Pane == pane && !c.Control && time.Since(time.Unix(c.Activity, 0)) < keysFor {
-			return "a person has just typed there"
-		}
-	}
-	return ""
 }
 
 // takenBefore are the panes of the agents that stand before one in the configuration, as the last tick saw them.

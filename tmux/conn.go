@@ -105,6 +105,7 @@ type Guard struct {
 	PanePID int
 	Marker  string  // the pane's marker must equal this
 	Cursor  *Cursor // nil: any
+	Command string  // the pane's foreground command must equal this; "", or a name that no format can hold: any
 }
 
 // Cursor is a position on the screen, counted from 0.

@@ -497,6 +497,7 @@ func TestGuardRefuses(t *testing.T) {
 		"other server start": {"server", func(_ *server, _ *receiver, g *tmux.Guard) { g.Server.Start-- }, nil},
 		"other server pid":   {"server", func(_ *server, _ *receiver, g *tmux.Guard) { g.Server.PID++ }, nil},
 		"stale pane":         {"gone", func(_ *server, _ *receiver, g *tmux.Guard) { g.Pane = "%999" }, nil},
+		"other program":      {"foreground", func(_ *server, _ *receiver, g *tmux.Guard) { g.Command = "other" }, nil},
 		"cursor moved": {"cursor", func(s *server, r *receiver, g *tmux.Guard) {
 			_, p := lookAt(s.t, s.conn(), r.pane)
 			g.Cursor = &tmux.Cursor{X: p.CursorX + 1, Y: p.CursorY}
@@ -516,7 +517,7 @@ func TestGuardRefuses(t *testing.T) {
 				other.expectNothingSince("")
 				g = r.guard(c)
 				_, p := lookAt(t, c, r.pane)
-				g.Cursor = &tmux.Cursor{X: p.CursorX, Y: p.CursorY}
+				g.Cursor, g.Command = &tmux.Cursor{X: p.CursorX, Y: p.CursorY}, p.Command
 				mustPaste(t, c, piece(g, "fine"))
 				r.expect("Z\x1b[200~fine\x1b[201~")
 			})

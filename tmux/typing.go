@@ -122,6 +122,9 @@ func (g Guard) format() string {
 	if g.Cursor != nil {
 		parts = append(parts, is("cursor_x", strconv.Itoa(g.Cursor.X)), is("cursor_y", strconv.Itoa(g.Cursor.Y)))
 	}
+	// An agent that is suspended or ends leaves its shell, which would run the next line (tmux reads the terminal's
+	// foreground group in this very moment).
+	parts = append(parts, g.foreground())
 	all := parts[0]
 	for _, part := range parts[1:] { // && takes exactly two before 3.6
 		all = "#{&&:" + all + "," + part + "}"
@@ -130,6 +133,14 @@ func (g Guard) format() string {
 }
 
 func is(name, value string) string { return "#{==:#{" + name + "}," + value + "}" }
+
+// foreground is the part of the guard that tests the foreground command.
+func (g Guard) foreground() string {
+	if !word.MatchString(g.Command) {
+		return "1"
+	}
+	return is("pane_current_command", g.Command)
+}
 
 const (
 	saidDone    = "DONE"
@@ -141,7 +152,7 @@ const (
 // branches are what the server does when the guard holds, and when it does not.
 func (g Guard) branches(act, marker string) (yes, no string) {
 	yes = act + " ; set-option -p -t " + g.Pane + " " + markerOption + " " + marker + " ; display-message -p " + saidDone
-	no = "display-message -p -t " + g.Pane + " '" + saidRefused + seen + "'"
+	no = "display-message -p -t " + g.Pane + " '" + saidRefused + "\t" + g.foreground() + seen + "'"
 	return yes, no
 }
 
@@ -171,6 +182,7 @@ func (c *conn) result(what string, g Guard, a answer) (Result, error) {
 
 // refusal names the first part of the guard that failed but for the marker, whose field comes next.
 func (g Guard) refusal(f *fields) string {
+	foreground := f.flag()
 	now := Identity{PID: f.num(), Start: int64(f.num())}
 	id, pid, dead, mode, off, sync := f.plain(), f.num(), f.flag(), f.num(), f.flag(), f.flag()
 	x, y := f.num(), f.num()
@@ -185,6 +197,8 @@ func (g Guard) refusal(f *fields) string {
 		return "the pane is dead"
 	case pid != g.PanePID:
 		return fmt.Sprintf("the pane's process is %d, not %d", pid, g.PanePID)
+	case !foreground:
+		return fmt.Sprintf("%.60q is no longer in the foreground", g.Command)
 	case mode != 0:
 		return "the pane is in a mode (copy mode or the like)"
 	case off:

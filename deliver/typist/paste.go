@@ -30,8 +30,10 @@ func (j *Job) typeFrom(ctx context.Context, done int) (End, bool) {
 		if k > done+1 {
 			pause(ctx, between(j.Typing.LineDelayMin, j.Typing.LineDelayMax))
 		}
-		if k > 1 && time.Since(looked) >= lookEvery && !Boxless(j.View, j.Typing) {
-			if _, e, ok := j.settle(ctx, k-1); !ok {
+		if why := j.left(k); why != "" && Boxless(j.View, j.Typing) {
+			return j.stopped(k-1, record.NotSubmitted, why), false
+		} else if k > 1 && !Boxless(j.View, j.Typing) && (why != "" || time.Since(looked) >= lookEvery) {
+			if e, ok := j.resettle(ctx, k-1); !ok {
 				return e, false
 			}
 			looked = time.Now()
@@ -48,6 +50,24 @@ func (j *Job) typeFrom(ctx context.Context, done int) (End, bool) {
 	return End{}, true
 }
 
+// left says why the k-th piece would not reach the agent: the shell behind a suspended or ended agent would run it. A shell
+// runs what it was sent, so after the first piece it may be in the background itself.
+func (j *Job) left(k int) string {
+	if k == 1 || j.View.Shell {
+		return ""
+	}
+	return j.Sessions.Left(j.View)
+}
+
+// resettle is settle in the middle of the pieces: what it finds safe is what the next pieces are guarded by.
+func (j *Job) resettle(ctx context.Context, k int) (End, bool) {
+	v, e, ok := j.settle(ctx, k)
+	if ok {
+		j.View.Pane.Command, j.View.Process, j.View.Shell = v.Pane.Command, v.Process, v.Shell
+	}
+	return e, ok
+}
+
 // advance notes a stage. If the disk is full the pane's own marker still tells how far it came.
 func (j *Job) advance(ctx context.Context, stage record.Stage) {
 	j.Intent.Stage = stage
@@ -58,7 +78,7 @@ func (j *Job) advance(ctx context.Context, stage record.Stage) {
 // it was done, and the repetition has the same guard, so that tmux does at most one of them.
 func (j *Job) paste(ctx context.Context, k int) (End, bool) {
 	p := tmux.Paste{
-		Guard: j.guard(j.marker(k-1), nil), Text: j.piece(k), Marker: j.marker(k),
+		Guard: j.guard(j.marker(k-1), nil, j.foreground(k)), Text: j.piece(k), Marker: j.marker(k),
 		Buffer: fmt.Sprintf("madohub-%s-%d-%d", dashes(j.Intent.ID), j.Intent.Attempt, k),
 	}
 	if k == 1 {
@@ -89,6 +109,7 @@ func (j *Job) paste(ctx context.Context, k int) (End, bool) {
 		if e, ok := j.again(ctx, k, try, now, res.Why, err); !ok {
 			return e, false
 		}
+		p.Guard.Command = j.foreground(k)
 	}
 }
 
@@ -112,8 +133,15 @@ func (j *Job) again(ctx context.Context, k, try int, now, why string, err error)
 		return j.stopped(k-1, record.NotSubmitted, "the pane changed while lines were typed: "+why), false
 	}
 	// Refused with our own marker in place: a mode, input off, or the process. Go on only once it is provably safe.
-	_, e, ok := j.settle(ctx, k-1)
-	return e, ok
+	return j.resettle(ctx, k-1)
+}
+
+// foreground is the command that must have the terminal when the k-th piece is typed. See left for shells.
+func (j *Job) foreground(k int) string {
+	if k > 1 && j.View.Shell {
+		return ""
+	}
+	return j.View.Pane.Command
 }
 
 // piece is the text of the k-th paste, with line ends as the kind wants them.

@@ -51,7 +51,7 @@ func (j *Job) Continue(ctx context.Context, place string, typing func(kind strin
 		return j.partial(k, "how it is typed was changed meanwhile")
 	}
 	if k < j.Intent.Lines {
-		if _, e, ok := j.settle(ctx, k); !ok {
+		if e, ok := j.resettle(ctx, k); !ok {
 			return e
 		}
 		if e, ok := j.typeFrom(ctx, k); !ok {

@@ -54,7 +54,7 @@ func (j *Job) enter(ctx context.Context) (End, bool) {
 // press sends one submit key under the guard of a look. False without an end: it was refused, nothing was pressed.
 func (j *Job) press(ctx context.Context, v session.View, from, to string) (bool, End, bool) {
 	res, err := j.Conn.Press(context.WithoutCancel(ctx), tmux.Press{
-		Guard: j.guard(from, &tmux.Cursor{X: v.Pane.CursorX, Y: v.Pane.CursorY}), Key: j.Typing.Submit, Marker: to,
+		Guard: j.guard(from, &tmux.Cursor{X: v.Pane.CursorX, Y: v.Pane.CursorY}, v.Pane.Command), Key: j.Typing.Submit, Marker: to,
 	})
 	if err == nil && res.Done {
 		return true, End{}, true

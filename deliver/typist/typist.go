@@ -23,6 +23,9 @@ type Sessions interface {
 	Look(ctx context.Context, agent string) (session.View, error)
 	// Taken looks for a text in the agent's own record after a mark.
 	Taken(ctx context.Context, agent string, mark session.Mark, text string) (session.Taken, error)
+	// Left says why the agent of a view can't read its terminal any more: it has ended, is suspended, or another program has
+	// the terminal. "": it can, as far as is known. It costs microseconds and is asked before every key.
+	Left(v session.View) string
 }
 
 // Typing is how one agent is typed into: its kind's facts with the configuration's overrides.
@@ -160,8 +163,10 @@ func MarkerBase(in record.Intent) string { return fmt.Sprintf("%s.%d.", in.ID, i
 // enterMarker is what the pane carries once the n-th submit key was pressed.
 func (j *Job) enterMarker(n int) string { return fmt.Sprintf("%se%d", MarkerBase(j.Intent), n) }
 
-func (j *Job) guard(marker string, cursor *tmux.Cursor) tmux.Guard {
-	return tmux.Guard{Server: j.View.Server, Pane: j.Intent.Pane, PanePID: j.Intent.PanePID, Marker: marker, Cursor: cursor}
+func (j *Job) guard(marker string, cursor *tmux.Cursor, foreground string) tmux.Guard {
+	return tmux.Guard{
+		Server: j.View.Server, Pane: j.Intent.Pane, PanePID: j.Intent.PanePID, Marker: marker, Cursor: cursor, Command: foreground,
+	}
 }
 
 // Identity is a server's identity as an intent keeps it.

@@ -190,6 +190,61 @@ func TestSuspendedTarget(t *testing.T) {
 	}
 }
 
+// An agent that is suspended, or ends, while many lines are typed leaves a shell that would run the rest of them. Without
+// job control the shell and the agent are one process group, so that tmux shows the same command for both.
+func TestShellBehindTheAgentRunsNothing(t *testing.T) {
+	cases := []struct {
+		name, shell string
+		end         func(*world)
+		outcome     record.Outcome
+		reason      record.Reason
+	}{
+		{"suspended", "exec /bin/bash --norc -i", func(w *world) { w.must(w.panes["b"].Keys("C-z")) }, record.Held, record.Suspended},
+		{"ended", "exec /bin/bash --norc -i", func(w *world) { w.must(w.panes["b"].Keys("C-c", "C-c")) }, record.Typed, record.NotSubmitted},
+		{"ended-to-its-parent", "", func(w *world) { w.must(w.panes["b"].Keys("C-c", "C-c")) }, record.Typed, record.NotSubmitted},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.agent("a", "")
+			agent := filepath.Join(bin, "claude") + " --log " + w.bytes("b")
+			if c.shell == "" {
+				w.pane("b", "/bin/sh", "-c", agent+"; exec /bin/sh")
+			} else {
+				w.pane("b", "/bin/sh", "-c", c.shell)
+				w.must(w.panes["b"].Type(agent))
+				w.must(w.panes["b"].Keys("Enter"))
+			}
+			w.start(review)
+			w.state("b", record.StateIdle)
+			var text strings.Builder
+			for i := range 100 {
+				fmt.Fprintf(&text, "touch evil%d\n", i)
+			}
+			send := w.daemon.Command(w.ctx, "send", "b", "-")
+			send.Stdin = strings.NewReader(text.String())
+			w.must(send.Start())
+			shows(w, "b", "touch evil9")
+			c.end(w)
+			w.find(c.name, func(r record.Record) bool { return r.To == "b" && r.Outcome == c.outcome && r.Reason == c.reason })
+			_ = send.Wait() // its exit code says held, or typed
+			ran, err := filepath.Glob(filepath.Join(w.dir, "b", "evil*"))
+			w.must(err)
+			// A line that was on its way in that very moment may reach the shell: nobody can prevent that.
+			if len(ran) > 1 {
+				t.Errorf("the shell ran %d lines: %q", len(ran), ran)
+			}
+			if c.outcome == record.Held {
+				w.must(w.panes["b"].Keys("C-u", "C-u"))
+				w.must(w.panes["b"].Type("fg"))
+				w.must(w.panes["b"].Keys("Enter"))
+				w.find("the end", func(r record.Record) bool { return r.To == "b" && r.Outcome.Final() })
+			}
+		})
+	}
+}
+
 // After a restart of tmux the same pane id is another pane: nothing is typed into it, and agents are found again by name.
 func TestTmuxRestart(t *testing.T) {
 	t.Parallel()

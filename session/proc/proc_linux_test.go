@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,37 @@ func TestTreeIsBreadthFirstAndForegroundFirst(t *testing.T) {
 	tab := NewTable(Reader{Root: filepath.Join(root, "nowhere")})
 	if tab.Tree(1); tab.Err == nil {
 		t.Error("no error without /proc")
+	}
+}
+
+func TestLeft(t *testing.T) {
+	root := t.TempDir()
+	old := agent.Process{PID: 7, Comm: "claude", Start: 500}
+	for _, c := range []struct{ name, stat, want string }{
+		{"foreground", "S 1 30 30 34816 30", ""},
+		{"stopped", "T 1 30 30 34816 30", "suspended"},
+		{"background", "S 1 30 30 34816 31", "suspended"},
+		{"zombie", "Z 1 30 30 34816 30", "ended"},
+		{"gone", "", "ended"},
+	} {
+		dir := filepath.Join(root, "7")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		line := "7 (claude) " + c.stat + " 0 1 2 3 4 5 6 7 8 20 0 1 0 500 1 1\n"
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c.stat == "" {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := Left(Reader{Root: root}, old); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := Left(Reader{Root: root}, agent.Process{}); got != "" {
+		t.Errorf("unknown process: %q", got)
 	}
 }

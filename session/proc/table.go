@@ -121,3 +121,21 @@ func Foreground(p agent.Process) bool { return p.TPGID == 0 || p.TPGID == p.PGRP
 
 // Stopped reports whether a process is suspended (Ctrl-Z) or being traced.
 func Stopped(p agent.Process) bool { return p.State == 'T' || p.State == 't' }
+
+// Left says why a process that was seen before can't read its terminal any more: it has ended, is suspended, or another
+// program has the terminal. "": it can, as far as is known. It reads one process.
+func Left(r Reader, old agent.Process) string {
+	if old.PID == 0 {
+		return ""
+	}
+	t := NewTable(r)
+	switch p, ok := t.Same(old); {
+	case t.Err != nil:
+		return ""
+	case !ok:
+		return fmt.Sprintf("%s (pid %d) has ended", old.Comm, old.PID)
+	case Stopped(p) || !Foreground(p):
+		return fmt.Sprintf("%s (pid %d) is suspended", old.Comm, old.PID)
+	}
+	return ""
+}
