@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -201,6 +202,12 @@ func TestWhoIs(t *testing.T) {
 		w.proc(process{pid: 601, ppid: 600, comm: "bash"})
 		w.proc(process{pid: 700, ppid: 701, comm: "bash"})
 		w.proc(process{pid: 701, ppid: 1, comm: "bash", start: 99999})
+		// Whose parents have ended: of an agent, by its pane or its own mark, and of a person.
+		at := fmt.Sprintf("/tmp/t,%d,0", w.conn.snap.Server.PID)
+		w.proc(process{pid: 800, ppid: 1, comm: "madohubctl", env: map[string]string{"TMUX": at, "TMUX_PANE": "%1"}})
+		w.proc(process{pid: 801, ppid: 1, comm: "madohubctl", env: map[string]string{"CLAUDECODE": "1"}})
+		w.proc(process{pid: 802, ppid: 1, comm: "madohubctl", env: map[string]string{"TMUX": at, "TMUX_PANE": "%2"}})
+		w.proc(process{pid: 803, ppid: 1, comm: "madohubctl", env: map[string]string{"TMUX": "/tmp/t,7,0", "TMUX_PANE": "%1"}})
 		time.Sleep(time.Second)
 		w.tick()
 		for _, tt := range []struct {
@@ -219,6 +226,10 @@ func TestWhoIs(t *testing.T) {
 			{601, "", false, false},
 			{700, "", false, true}, // its parent's number is another process's now
 			{999, "", false, true},
+			{800, "", false, true},
+			{801, "", false, true},
+			{802, "", false, false},
+			{803, "", false, false},
 		} {
 			name, isAgent, err := w.s.WhoIs(tt.pid)
 			if name != tt.name || isAgent != tt.isAgent || (err != nil) != tt.err {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/madohub/madohub/agent"
+	"github.com/madohub/madohub/session/proc"
 )
 
 // maxParents bounds a walk from a process to its ancestors.
@@ -11,15 +12,19 @@ const maxParents = 256
 
 // WhoIs tells whether a process descends from an agent's process (A9, A10), and from which configured agent's. The first
 // agent process on the way up decides: an agent inside an agent, or a server that several panes share, is nobody's. A
-// shell is no agent here: a person types in it. An error means that it can't be told.
+// shell is no agent here: a person types in it. An error means that it can't be told, as of a process that an agent
+// started and that has outlived its parents (setsid, nohup and &): only its environment still says where it comes from.
 func (s *Sessions) WhoIs(pid int) (name string, isAgent bool, err error) {
-	known := map[int]View{}
+	known, servers, panes := map[int]View{}, map[int]bool{}, map[string]bool{}
 	for _, v := range s.Views() {
+		servers[v.Server.PID] = true
 		if v.Process.PID != 0 && !v.Shell {
 			known[v.Process.PID] = v
+			panes[proc.PaneKey(v.Server.PID, v.Pane.ID)] = true
 		}
 	}
 	var child agent.Process
+	orphan := ""
 	for range maxParents {
 		p, ok, err := s.procs.Stat(pid)
 		switch {
@@ -37,7 +42,15 @@ func (s *Sessions) WhoIs(pid int) (name string, isAgent bool, err error) {
 		if agent.IsAgentComm(p.Comm, s.procs.Args(pid)) {
 			return "", true, nil
 		}
-		if p.PPID <= 1 {
+		if env, ok := s.procs.Env(pid); ok && orphan == "" {
+			orphan = proc.StartedBy(env, panes)
+		}
+		switch {
+		case servers[pid]:
+			return "", false, nil // a pane, and no agent in between
+		case p.PPID <= 1 && orphan != "":
+			return "", false, fmt.Errorf("process %d was started by %s and has left it", pid, orphan)
+		case p.PPID <= 1:
 			return "", false, nil
 		}
 		child, pid = p, p.PPID

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/madohub/madohub/agent"
 )
@@ -136,6 +137,21 @@ func Left(r Reader, old agent.Process) string {
 		return fmt.Sprintf("%s (pid %d) has ended", old.Comm, old.PID)
 	case Stopped(p) || !Foreground(p):
 		return fmt.Sprintf("%s (pid %d) is suspended", old.Comm, old.PID)
+	}
+	return ""
+}
+
+// PaneKey names a pane of one run of a tmux server.
+func PaneKey(server int, pane string) string { return fmt.Sprintf("%d %s", server, pane) }
+
+// StartedBy says which agent a process was started by, as its environment tells: one in a pane of agents (see PaneKey), or
+// any Claude Code, which marks what its tools run (2.1.332). "" if none. It is asked of processes without a living parent.
+func StartedBy(env map[string]string, agents map[string]bool) string {
+	if env["CLAUDECODE"] != "" {
+		return "Claude Code"
+	}
+	if f := strings.Split(env["TMUX"], ","); len(f) == 3 && agents[f[1]+" "+env["TMUX_PANE"]] {
+		return "the agent in pane " + env["TMUX_PANE"]
 	}
 	return ""
 }
