@@ -81,8 +81,12 @@ func findClaudeBox(rows []string) (claudeBox, bool) {
 	}
 	if top < 0 {
 		b.top, b.above = 0, 1
+		body := rows[:bottom]
+		if strings.HasPrefix(rows[0], "❯\u00a0") {
+			b.above, body = 0, body[1:] // only the rule is out of sight, which is seen at one height of the box
+		}
 		indented := func(row string) bool { return strings.TrimSpace(row) == "" || strings.HasPrefix(row, "  ") }
-		for _, row := range rows[:bottom] {
+		for _, row := range body {
 			if !indented(row) {
 				return claudeBox{}, false
 			}

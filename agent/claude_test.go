@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -225,6 +226,30 @@ func TestClaudeDialogIsNeverABox(t *testing.T) {
 	}
 	if n < 10 {
 		t.Errorf("only %d dialogs were tried", n)
+	}
+}
+
+// A box grows upwards until its upper rule, and then its prompt, are out of sight (2.1.197 and 2.1.332, main screen). At
+// every height it holds what was typed.
+func TestClaudeBoxOfAnyHeight(t *testing.T) {
+	const rows = 24
+	text := []string{"typed line 1"}
+	for n := 2; n < 2*rows; n++ {
+		text = append(text, fmt.Sprintf("typed line %d", n))
+		screen := []string{"● An answer.", "", strings.Repeat("─", 80), "❯\u00a0" + text[0]}
+		for _, l := range text[1:] {
+			screen = append(screen, "  "+l)
+		}
+		screen = append(screen, strings.Repeat("─", 80), "  ? for shortcuts")
+		screen = screen[max(0, len(screen)-rows):]
+		r := readClaude(Screen{Lines: screen, CursorX: 2, CursorY: len(screen) - 3})
+		want := BoxExact
+		if n+2 > rows {
+			want = BoxTail
+		}
+		if got := BoxHolds(r.Box, strings.Join(text, "\n")); r.State != record.StateIdle || got != want {
+			t.Errorf("box of %d rows: %s, the text is %s, want %s", n, r.State, got, want)
+		}
 	}
 }
 

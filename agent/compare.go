@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -101,10 +102,38 @@ func BoxHolds(b Box, text string) BoxMatch {
 		return BoxDifferent
 	case b.Above == 0 && have == want:
 		return BoxExact
-	case b.Above > 0 && strings.HasSuffix(want, have):
+	case b.Above > 0 && strings.HasSuffix(want, have), abridged(have, want, b.Above > 0):
 		return BoxTail
 	}
 	return BoxDifferent
+}
+
+// Instead of the middle of a text of over 10,000 characters Claude Code shows "[...Truncated text #1 +103 lines...]"; what
+// is submitted is the whole (2.1.197, 2026-11-30). In a scrolled box the note may have lost its beginning.
+var (
+	truncated    = regexp.MustCompile(`\[\.\.\.Truncatedtext#\d+\+\d+lines\.\.\.\]`)
+	truncatedEnd = regexp.MustCompile(`^(text)?(#\d+)?(\+\d+)?lines\.\.\.\]`)
+)
+
+// abridged reports whether a box shows a text but for its middle: all parts in their order, up to the very end.
+func abridged(have, want string, scrolled bool) bool {
+	if scrolled {
+		have = truncatedEnd.ReplaceAllString(have, "[...Truncatedtext#0+0lines...]")
+	}
+	parts := truncated.Split(have, -1)
+	end := parts[len(parts)-1]
+	if len(parts) < 2 || end == "" || !strings.HasSuffix(want, end) {
+		return false
+	}
+	want = strings.TrimSuffix(want, end)
+	for i, part := range parts[:len(parts)-1] {
+		at := strings.Index(want, part)
+		if at < 0 || i == 0 && !scrolled && at > 0 {
+			return false
+		}
+		want = want[at+len(part):]
+	}
+	return true
 }
 
 // visible keeps what shows as ink, in NFC.

@@ -77,6 +77,15 @@ func TestBoxHolds(t *testing.T) {
 		{"placeholder of one long line", Box{Found: true, Text: "[Pasted text #7]", Pasted: 1}, "a long line", BoxPlaceholder},
 		{"placeholder, other count", Box{Found: true, Text: "[Pasted text #1 +12 lines]", Pasted: 13}, "a\nb\nc", BoxDifferent},
 		{"placeholder and more", Box{Found: true, Text: "[Pasted text #1 +2 lines] x", Pasted: 3}, "a\nb\nc", BoxDifferent},
+		{"truncated", box("go on [...Truncated text\n#1 +103 lines...] the end"), "go on and on and on to the end", BoxTail},
+		{"truncated, other beginning", box("so on [...Truncated text #1 +103 lines...] the end"), "go on and on and on to the end", BoxDifferent},
+		{"truncated, other end", box("go on [...Truncated text #1 +103 lines...] the end!"), "go on and on and on to the end", BoxDifferent},
+		{"truncated, no end", box("go on [...Truncated text #1 +103 lines...]"), "go on and on and on to the end", BoxDifferent},
+		{"truncated, typed before", box("x go on [...Truncated text #1 +3 lines...] end"), "go on and on x go on to the end", BoxDifferent},
+		{"truncated and scrolled", Box{Found: true, Text: "on an[...Truncated text #2 +9 lines...]nd", Above: 9}, "go on and on and on to the end", BoxTail},
+		{"truncated, the note half scrolled out", Box{Found: true, Text: "#1 +103 lines...] the end", Above: 9}, "go on and to the end", BoxTail},
+		{"truncated, half scrolled out, other end", Box{Found: true, Text: "#1 +103 lines...] the end!", Above: 9}, "go on and to the end", BoxDifferent},
+		{"truncated, not of our text", Box{Found: true, Text: "x[...Truncated text #2 +9 lines...]nd", Above: 9}, "go on and on and on to the end", BoxDifferent},
 		{"two placeholders", Box{Found: true, Text: "[Pasted text #1 +1 lines][Pasted text #2]", Pasted: 3}, "a\nb\nc", BoxDifferent},
 	}
 	for _, tt := range tests {
