@@ -10,6 +10,7 @@ import (
 	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/api"
 	"github.com/madohub/madohub/config"
+	"github.com/madohub/madohub/daemon/watch"
 	"github.com/madohub/madohub/deliver"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/route/flow"
@@ -33,6 +34,8 @@ func Names() config.Names {
 
 // compile does all that can fail of a configuration, before anything in force is touched.
 func (d *Daemon) compile(n int) (*generation, error) {
+	sum := watch.Of(d.opt.Config) // before it is read: what is written in between is seen as a change
+	d.tried.Store(&sum)
 	cfg, err := config.Load(d.opt.Config, Names())
 	if err != nil {
 		return nil, err
@@ -101,10 +104,15 @@ func (d *Daemon) reloads(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-d.opt.Reload:
-			if _, err := d.reload(); err != nil {
-				d.log.Error("configuration rejected, the old one stays in force", zap.Error(err))
-			}
+			d.again()
 		}
+	}
+}
+
+// again loads the configuration for nobody who could be told of an error but the log.
+func (d *Daemon) again() {
+	if _, err := d.reload(); err != nil {
+		d.log.Error("configuration rejected, the old one stays in force", zap.Error(err))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/madohub/madohub/api"
 	"github.com/madohub/madohub/config"
+	"github.com/madohub/madohub/daemon/watch"
 	"github.com/madohub/madohub/deliver"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/session"
@@ -58,6 +59,7 @@ type Daemon struct {
 
 	current   atomic.Pointer[generation] // the configuration in force
 	reloading sync.Mutex                 // one reload at a time
+	tried     atomic.Pointer[watch.Sum]  // content of the configuration that was loaded or refused last
 	refused   atomic.Pointer[string]     // why the newest load was refused; nil if it was not
 	warnings  []string                   // found at start, fixed afterwards
 	corrupt   string                     // where a corrupt database was moved to, "" if there was none
@@ -144,6 +146,9 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	g.Go(func() error { return d.notifier.Run(ctx) })
 	g.Go(func() error { return d.claims.Run(ctx) })
 	g.Go(func() error { return d.reloads(ctx) })
+	g.Go(func() error {
+		return watch.File(ctx, d.opt.Config, func() watch.Sum { return *d.tried.Load() }, d.again)
+	})
 	g.Go(func() error { return d.housekeeping(ctx) })
 	g.Go(func() error { return d.observe(ctx) })
 	handler := api.NewHandler(d, d.metrics)

@@ -92,6 +92,17 @@ func TestReload(t *testing.T) {
 	w.ctl(0, "reload")
 	w.prompt("a", "two")
 	w.find("the new template", func(r record.Record) bool { return r.Outcome == record.Delivered && r.Text == "New: Answer to two." })
+
+	// Saving is enough.
+	w.must(w.daemon.Configure(strings.Replace(string(good), `template: "{output}"`, `template: "Saved: {output}"`, 1)))
+	w.until("the saved file is in force", func() (bool, error) {
+		raw, err := os.ReadFile(w.daemon.LogFile())
+		return strings.Count(string(raw), "configuration in force") >= 2, err
+	})
+	w.prompt("a", "three")
+	w.find("the saved template", func(r record.Record) bool {
+		return r.Outcome == record.Delivered && r.Text == "Saved: Answer to three."
+	})
 }
 
 // What an agent's own process asks is asked as that agent (A10).
