@@ -14,6 +14,9 @@ import (
 // ErrNotFound says that there is no file to load.
 var ErrNotFound = errors.New("there is no configuration")
 
+// ErrUnreadable says that what stands in the file's place can't be read.
+var ErrUnreadable = errors.New("read configuration")
+
 // Load reads and checks a configuration file. If the file says something wrong the error is a Problems with everything
 // that is wrong; what is merely worth knowing is in Config.Warnings.
 func Load(path string, names Names) (*Config, error) {
@@ -22,19 +25,19 @@ func Load(path string, names Names) (*Config, error) {
 		return nil, fmt.Errorf("%w at %s (\"madohubctl config init\" writes one to start from)", ErrNotFound, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read configuration: %s is not a regular file", path)
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrUnreadable, path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read configuration: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, strict.MaxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnreadable, path, err)
 	}
 	cfg, err := Parse(path, b, names)
 	if cfg != nil && info.Mode().Perm()&0o002 != 0 {

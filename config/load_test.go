@@ -155,7 +155,7 @@ func TestSetRouteAlwaysNeedsApproval(t *testing.T) {
 
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Load(dir, testNames); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := Load(dir, testNames); !errors.Is(err, ErrUnreadable) || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("a directory: %v", err)
 	}
 	missing := filepath.Join(dir, "config.yaml")

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -53,6 +55,9 @@ func LoadSettings(flags map[string]string) (Settings, error) {
 		Config: v.GetString(SettingConfig), StateDir: v.GetString(SettingStateDir), Socket: v.GetString(SettingSocket),
 		LogLevel: v.GetString(SettingLogLevel), LogFormat: v.GetString(SettingLogFormat),
 	}
+	if homeDir() == "" && (!filepath.IsAbs(s.Config) || !filepath.IsAbs(s.StateDir)) {
+		return s, errors.New("it is not known where your home directory is: set HOME, or name the configuration and the state directory")
+	}
 	for _, p := range []*string{&s.Config, &s.StateDir, &s.Socket} {
 		if err := absolute(p); err != nil {
 			return s, err
@@ -85,7 +90,19 @@ func baseDir(env, found, inHome string) string {
 	if filepath.IsAbs(os.Getenv(env)) {
 		return found
 	}
-	return filepath.Join(xdg.Home, inHome)
+	return filepath.Join(homeDir(), inHome)
+}
+
+// homeDir is the user's home directory. Without HOME, as under cron or env -i, it is what the system's list of users says;
+// xdg would take the root directory. "" if that doesn't say it either.
+func homeDir() string {
+	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
+		return home
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return ""
 }
 
 // defaultSocket is in the runtime directory, or in the state directory where there is none. A process whose environment

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,6 +85,26 @@ func TestSettingsRefuseWhatCannotWork(t *testing.T) {
 	} {
 		if _, err := LoadSettings(map[string]string{name: tc.value}); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+// Under cron, a bare service or env -i there is no HOME: the places are still those of the user, never of the root directory.
+func TestSettingsWithoutHome(t *testing.T) {
+	bareEnv(t)
+	u, err := user.Current()
+	if err != nil || !filepath.IsAbs(u.HomeDir) {
+		t.Skip("the system does not know this user's home")
+	}
+	for _, home := range []string{"", "relative"} {
+		t.Setenv("HOME", home)
+		got := load(t, map[string]string{SettingSocket: "~/s.sock"})
+		want := Settings{
+			Config: filepath.Join(u.HomeDir, ".config/madohub/config.yaml"), StateDir: filepath.Join(u.HomeDir, ".local/state/madohub"),
+			Socket: filepath.Join(u.HomeDir, "s.sock"), LogLevel: "info", LogFormat: "text",
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("HOME=%q (-got +want):\n%s", home, diff)
 		}
 	}
 }

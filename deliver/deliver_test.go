@@ -274,6 +274,23 @@ func TestAgentLeavesBetweenLines(t *testing.T) {
 	}
 }
 
+// TestAgentIsRemovedBetweenLines: what stands in an input that is nobody's any more is told at once, and not waited for.
+func TestAgentIsRemovedBetweenLines(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.hook = func(w *world, call string, n int) error {
+			if call == "paste" && n == 2 {
+				w.removed = true
+			}
+			return nil
+		}
+		w.add("r_1", threeLines)
+		w.run(w.options(), 20*time.Second)
+		if rec := w.want("r_1", record.Typed, record.NotSubmitted); !strings.Contains(rec.Detail, "not configured") {
+			t.Errorf("detail %q", rec.Detail)
+		}
+	})
+}
+
 // TestKeysOutOfSight: in a box that shows only the end of a text, a person's key may have gone anywhere.
 func TestKeysOutOfSight(t *testing.T) {
 	for _, key := range []bool{true, false} {

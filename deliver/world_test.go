@@ -34,6 +34,7 @@ type world struct {
 	boxless  bool
 	gone     bool
 	noServer bool
+	removed  bool // a reload took the agent away
 	overlay  bool
 	small    bool // the box shows only the last line
 	left     string
@@ -143,6 +144,9 @@ type fakeSessions struct{ *world }
 
 func (s fakeSessions) Look(context.Context, string) (v session.View, err error) {
 	err = s.do("look", func() error {
+		if s.removed {
+			return fmt.Errorf("agent %q %w", "b", session.ErrNotConfigured)
+		}
 		if s.noServer {
 			v = session.View{Agent: "b", State: record.StateUnknown, Hold: record.ServerUnreachable, Problem: "no tmux server"}
 			return nil

@@ -124,7 +124,7 @@ func (s *Sessions) Output(ctx context.Context, name string) ([]string, error) {
 func (s *Sessions) find(name string) (*tracked, *server, error) {
 	t := s.tracked(name)
 	if t == nil {
-		return nil, nil, fmt.Errorf("agent %q is not configured with a pane", name)
+		return nil, nil, fmt.Errorf("agent %q %w", name, ErrNotConfigured)
 	}
 	srv := s.serverOf(t.spec)
 	if srv == nil {

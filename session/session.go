@@ -3,6 +3,7 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"github.com/madohub/madohub/agent"
@@ -67,6 +68,9 @@ type Event struct {
 	Turn   agent.Turn
 	Prompt agent.Prompt
 }
+
+// ErrNotConfigured says that no agent with a pane has this name (any more).
+var ErrNotConfigured = errors.New("is not configured with a pane")
 
 // Mark is a place in an agent's own record, from before a delivery.
 type Mark struct {

@@ -46,11 +46,9 @@ func (s *Sessions) WhoIs(pid int) (name string, isAgent bool, err error) {
 			orphan = proc.StartedBy(env, panes)
 		}
 		switch {
-		case servers[pid]:
-			return "", false, nil // a pane, and no agent in between
-		case p.PPID <= 1 && orphan != "":
+		case orphan != "" && p.PPID <= 1 && !servers[pid]:
 			return "", false, fmt.Errorf("process %d was started by %s and has left it", pid, orphan)
-		case p.PPID <= 1:
+		case p.PPID <= 1, servers[pid]: // a pane, and no agent in between
 			return "", false, nil
 		}
 		child, pid = p, p.PPID

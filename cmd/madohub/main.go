@@ -71,7 +71,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &busy):
 		return exitBusy
-	case errors.As(err, &problems), errors.As(err, &usage), errors.Is(err, config.ErrNotFound):
+	case errors.As(err, &problems), errors.As(err, &usage), errors.Is(err, config.ErrNotFound), errors.Is(err, config.ErrUnreadable):
 		return exitUsage
 	}
 	return exitFailure

@@ -140,7 +140,7 @@ func (u *ui) fail(err error) int {
 	default:
 		u.error(err.Error(), "")
 	}
-	if errors.Is(err, config.ErrNotFound) {
+	if errors.Is(err, config.ErrNotFound) || errors.Is(err, config.ErrUnreadable) {
 		return exitUsage
 	}
 	return exitFailed

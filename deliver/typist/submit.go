@@ -162,7 +162,7 @@ func (j *Job) safe(ctx context.Context, k int) (v session.View, held bool, e End
 		}
 	}
 	if err != nil {
-		if expired {
+		if expired || errors.Is(err, session.ErrNotConfigured) {
 			return v, false, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, err.Error())), false
 		}
 		j.Hold(wctx, record.ServerUnreachable, "typed, not submitted: "+err.Error())
