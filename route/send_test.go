@@ -30,7 +30,7 @@ func TestSend(t *testing.T) {
 	}{
 		{"by a person", SendRequest{To: "reviewer", Text: "hello\n"}, nil, "delivered", ""},
 		{"by an agent that may", SendRequest{To: "reviewer", Text: "hello", From: "coder"}, nil, "delivered", ""},
-		{"by an agent that may not", SendRequest{To: "coder", Text: "hello", From: "reviewer"}, nil, "blocked/not_allowed", "agent route reviewer coder"},
+		{"by an agent that may not", SendRequest{To: "coder", Text: "hello", From: "reviewer"}, nil, "blocked/not_allowed", "can_message of \"reviewer\""},
 		{"a connection allows no message", SendRequest{To: "third", Text: "hello", From: "coder"}, nil, "blocked/not_allowed", ""},
 		{"to itself", SendRequest{To: "coder", Text: "hello", From: "coder"}, nil, "blocked/self", "itself"},
 		{"to its own pane", SendRequest{To: "reviewer", Text: "hello", From: "coder"}, func(h *house) { h.agents.set(Agent{Name: "reviewer", Pane: "1:1:%coder"}) }, "blocked/self", "one pane"},

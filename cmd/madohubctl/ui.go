@@ -117,7 +117,7 @@ func (u *ui) fail(err error) int {
 		u.error(usage.message, usage.hint)
 		return exitUsage
 	case errors.Is(err, api.ErrNoDaemon):
-		u.error(err.Error(), `start it with "madohub", or as a service with "systemctl --user start madohub"`)
+		u.error(err.Error(), `start it with "madohub"`)
 		return exitDaemon
 	case errors.Is(err, api.ErrStreamEnded):
 		u.error(err.Error(), "it was stopped or restarted; the log goes on where it ended")

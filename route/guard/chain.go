@@ -30,8 +30,8 @@ var Allowed = Gate{"can_message", func(f *Facts) Verdict {
 	if ok && slices.Contains(from.CanMessage, f.Record.To) {
 		return pass("%q may message %q", f.Record.From, f.Record.To)
 	}
-	return no(record.Blocked, record.NotAllowed, `%q may not message %q: the user can allow it with "madohubctl agent route %s %s"`,
-		f.Record.From, f.Record.To, f.Record.From, f.Record.To)
+	return no(record.Blocked, record.NotAllowed, "%q may not message %q: the user can allow it by adding it to can_message of %q in the configuration",
+		f.Record.From, f.Record.To, f.Record.From)
 }}
 
 // Hops bounds what agents set off by themselves. Rules are bounded by their rounds, so that a peer review can go
