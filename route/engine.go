@@ -22,12 +22,11 @@ type Options struct {
 	Log        *zap.Logger         // nil: none
 }
 
-// Engine decides. One goroutine a connection waits and decides, so that a slow decision delays no other connection; one
-// more looks for prompts of persons. New wires, Swap gives it rules, Run works.
+// Engine decides. One goroutine a connection waits and decides, so that a slow decision delays no other connection.
+// New wires, Swap gives it rules, Run works.
 type Engine struct {
 	opt     Options
 	log     *zap.Logger
-	prompts *mailbox      // PromptTaken events that no delivery of ours explains
 	changed chan struct{} // takes one: Swap made workers that Run must start
 	sending sync.Mutex    // one send at a time: an operation is looked up and written as one step
 	setting sync.Mutex    // one change of counters at a time
@@ -50,14 +49,13 @@ func New(opt Options) *Engine {
 	}
 	return &Engine{
 		opt: opt, log: opt.Log, rules: &Rules{cfg: &config.Config{}}, workers: map[string]*worker{},
-		prompts: newMailbox(), changed: make(chan struct{}, 1), pace: guard.NewPace(),
+		changed: make(chan struct{}, 1), pace: guard.NewPace(),
 	}
 }
 
 // Run decides until ctx ends. A decision that was begun is finished.
 func (e *Engine) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { e.watchPrompts(ctx); return nil })
 	for {
 		e.mu.Lock()
 		fresh := e.fresh
@@ -127,11 +125,8 @@ func targets(all ...*Rules) map[string]bool {
 
 // Handle takes one event to the connections that it concerns. It does not wait for any decision.
 func (e *Engine) Handle(ev Event) {
-	if ev.Kind == PromptTaken {
-		if !e.chains.Taken(ev.Agent, ev.Prompt.Text) {
-			e.prompts.put(ev)
-		}
-		return
+	if ev.Kind == PromptTaken && e.chains.Taken(ev.Agent, ev.Prompt.Text) {
+		return // a delivery of ours
 	}
 	if ev.Session == "" {
 		if a, ok := e.opt.Agents.Agent(ev.Agent); ok {
@@ -140,8 +135,13 @@ func (e *Engine) Handle(ev Event) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, w := range e.workers {
-		if w.from == ev.Agent {
+	for name, w := range e.workers {
+		c := e.rules.rules[name]
+		switch {
+		case ev.Kind != PromptTaken && w.from == ev.Agent:
+			w.box.put(ev)
+		case ev.Kind == PromptTaken && c != nil && c.Group[ev.Agent]:
+			// Through the same box as the end of its turn: a loop is re-armed before that turn is decided on.
 			w.box.put(ev)
 		}
 	}

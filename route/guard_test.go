@@ -166,6 +166,18 @@ func TestRearmByAPerson(t *testing.T) {
 		h.after(time.Minute)
 		h.wantLog("review stopped/stop_keyword", "review delivered")
 	})
+	run("before the turn of that prompt is decided, however late both are seen", human, func(h *house) {
+		h.ended("coder", "LGTM")
+		h.after(time.Minute)
+		h.store.ours = func(string) bool { time.Sleep(2 * time.Second); return false } // a slow disk
+		turn := h.turn(h.id(), "two")
+		turn.End = time.Now().Add(-time.Minute)
+		h.agents.setTurn("coder", turn)
+		h.e.Handle(Event{Kind: PromptTaken, Agent: "coder", At: turn.End, Prompt: promptOf("next task")})
+		h.e.Handle(Event{Kind: TurnEnded, Agent: "coder", At: turn.End, Turn: turn, Evidence: "transcript"})
+		h.after(time.Minute)
+		h.wantLog("review stopped/stop_keyword", "review delivered")
+	})
 	run("not by our own delivery, even before its record is final", human, func(h *house) {
 		h.typing.onTaken(func(r record.Record) {
 			h.store.ours = func(string) bool { return false } // the log does not have it yet

@@ -126,31 +126,11 @@ func (e *Engine) update(ctx context.Context, name string, change func(*record.Co
 	return nil
 }
 
-// watchPrompts looks for prompts of persons: they start the loops anew that have `rearm: human`.
-func (e *Engine) watchPrompts(ctx context.Context) {
-	for {
-		for _, ev := range e.prompts.take() {
-			e.human(ctx, ev)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-e.prompts.wake:
-		}
-	}
-}
-
-// human re-arms the loops around an agent that took a prompt which is none of ours. When that can't be told, nothing is
-// re-armed: a loop that ends too early harms nobody.
-func (e *Engine) human(ctx context.Context, ev Event) {
-	rules := e.inForce()
-	var around []*guard.Rule
-	for _, name := range rules.order {
-		if c := rules.rules[name]; c.Enabled && c.Guard.Rearm == "human" && c.Group[ev.Agent] {
-			around = append(around, c)
-		}
-	}
-	if len(around) == 0 {
+// human re-arms a connection with `rearm: human` when an agent of its loop took a prompt that is none of ours. When that
+// can't be told, nothing is re-armed: a loop that ends too early harms nobody.
+func (e *Engine) human(ctx context.Context, name string, ev Event) {
+	c := e.inForce().rules[name]
+	if c == nil || !c.Enabled || c.Guard.Rearm != "human" || !c.Group[ev.Agent] {
 		return
 	}
 	at := ev.Prompt.Time
@@ -164,9 +144,7 @@ func (e *Engine) human(ctx context.Context, ev Event) {
 	if ours || err != nil {
 		return
 	}
-	for _, c := range around {
-		if err := e.update(ctx, c.Name, rearm); err != nil {
-			e.log.Error("re-arm", zap.String("connection", c.Name), zap.Error(err))
-		}
+	if err := e.update(ctx, name, rearm); err != nil {
+		e.log.Error("re-arm", zap.String("connection", name), zap.Error(err))
 	}
 }

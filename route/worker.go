@@ -115,6 +115,10 @@ func (w *worker) take(key string) (trigger.Firing, bool) {
 }
 
 func (w *worker) handle(ctx context.Context, ev Event) {
+	if ev.Kind == PromptTaken {
+		w.e.human(ctx, w.name, ev)
+		return
+	}
 	kinds := map[EventKind]trigger.Kind{
 		AgentFound: trigger.Found, TurnOpened: trigger.Opened, TurnEnded: trigger.Ended, Activity: trigger.Activity,
 	}
