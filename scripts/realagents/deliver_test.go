@@ -183,3 +183,39 @@ func inARow(t *testing.T, n, round int, version string, env []string) {
 	}
 	note(t, fmt.Sprintf("%d in a row, round %d", n, round), lost == 0 && doubled == 0 && len(b.prompts()) == n, began, "%d lost, %d doubled", lost, doubled)
 }
+
+// TestEveryHeight: an input box is read at every height, and about the length from which Claude Code shows a text without
+// its middle.
+func TestEveryHeight(t *testing.T) {
+	if !matrix() {
+		t.Skip("only in the matrix")
+	}
+	t.Parallel()
+	var all []text
+	lines := func(n int, tail string) string {
+		var l []string
+		for i := range n {
+			l = append(l, fmt.Sprintf("line %3d of %3d%s", i, n, tail))
+		}
+		return strings.Join(l, "\n")
+	}
+	for n := 15; n < 27; n++ { // of 24 rows
+		all = append(all, text{name: fmt.Sprint(n, " lines"), answer: lines(n, "")})
+	}
+	for n := 198; n < 224; n += 6 { // of 50 characters: it is 10,000 that count
+		all = append(all, text{name: fmt.Sprint(50*n, " characters"), answer: lines(n, strings.Repeat(" .", 17))})
+	}
+	for _, version := range []string{current, older} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, answers(all), "a", "b")
+			a, b := w.claude("a", version, nil), w.claude("b", version, nil)
+			w.start(wrapped, "a", "b")
+			w.sees("a", "idle")
+			w.sees("b", "idle")
+			for i, text := range all {
+				w.pass(a, b, i, text)
+			}
+		})
+	}
+}
