@@ -51,6 +51,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 		return true
 	case ended != "":
 		v.State, v.Gone, v.Evidence, v.Problem = record.StateGone, true, ended, ended
+		v.Cwd = st.records.Session.Cwd // its last turn may still be waited for
 		v.Pane, _ = pane(snap, st.pane)
 	case err != nil:
 		v.State, v.Problem, v.Evidence = record.StateGone, err.Error(), "no pane matches"

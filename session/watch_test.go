@@ -418,7 +418,7 @@ func TestGone(t *testing.T) {
 				w := seated(t)
 				tt.end(w)
 				w.wantTold(w.after(time.Second))
-				if v := w.wantState("coder", record.StateGone, tt.evidence); !v.Gone || v.Hold == "" || v.SessionID != "" {
+				if v := w.wantState("coder", record.StateGone, tt.evidence); !v.Gone || v.Hold == "" || v.SessionID != "" || v.Cwd == "" {
 					t.Errorf("view is %+v", v)
 				}
 				w.after(time.Second)
