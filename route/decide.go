@@ -166,6 +166,9 @@ func enqueue(rules *Rules, f *guard.Facts) *record.Item {
 	f.Item = item
 	v := guard.Ask(guard.Waiting, f)
 	rec.Outcome, rec.Reason, rec.Detail = record.Held, v.Reason, v.Detail
+	if v.Reason != "" { // the reason is overwritten by what follows, the step is not
+		rec.Steps = append(rec.Steps, record.Step{Time: rec.Time, Name: "held", Note: strings.TrimSuffix(string(v.Reason)+": "+v.Detail, ": ")})
+	}
 	item.Record = *rec
 	return item
 }

@@ -124,6 +124,9 @@ func (x *Explanation) verdict(f *guard.Facts, waits, ended, unanswered bool) str
 	name := f.Rule.Name
 	for _, hard := range []string{"enabled", "paused", "max_rounds", "target", "self", "queue"} {
 		if why, ok := failed[hard]; ok {
+			if hard == "max_rounds" {
+				hard = string(x.Connection.DisabledBy) // a stop keyword, if it was not the count
+			}
 			return fmt.Sprintf("%s would forward nothing now (%s): %s.", name, hard, why)
 		}
 	}

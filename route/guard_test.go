@@ -255,6 +255,9 @@ func TestCooldownNewestAnswerWins(t *testing.T) {
 		h.wantLog("review delivered", "review cancelled/superseded", "review held/cooldown")
 		h.after(100 * time.Millisecond)
 		h.wantLog("review delivered", "review cancelled/superseded", "review delivered")
+		if steps := h.last().Steps; len(steps) == 0 || steps[0].Name != "held" || !strings.HasPrefix(steps[0].Note, "cooldown: ") {
+			t.Errorf("a delivered record does not say why it waited: %v", steps)
+		}
 		if got := h.typing.texts(); !slices.Equal(got, []string{"one", "three"}) {
 			t.Errorf("typed %q", got)
 		}

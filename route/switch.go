@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -100,11 +101,25 @@ func (r *Rules) unknown(name string) error {
 			known[c.Flow] = true
 		}
 	}
+	if known[name] { // only where one connection is asked for
+		return &NameError{What: "connection", Name: name, Hint: "it is a flow, of " + strings.Join(r.of(name), ", ")}
+	}
 	err := &NameError{What: "connection or flow", Name: name, Hint: `"madohubctl status" lists them`}
 	if n := guard.Nearest(name, known); n != "" {
 		err.Hint = fmt.Sprintf("did you mean %q?", n)
 	}
 	return err
+}
+
+// of lists the connections of a flow, in the order of the rules.
+func (r *Rules) of(flow string) []string {
+	var names []string
+	for _, name := range r.order {
+		if r.rules[name].Flow == flow {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // update changes one counter if change says so.

@@ -122,7 +122,7 @@ func TestPeerReviewEndsByRounds(t *testing.T) {
 // TestCooldown: a second answer within the cooldown waits, and then goes.
 func TestCooldown(t *testing.T) {
 	t.Parallel()
-	const cooldown = 8 * time.Second
+	const cooldown = 15 * time.Second // a turn on a busy machine takes less
 	w := newWorld(t, nil, "a", "b")
 	a, b := w.pair()
 	w.start(fmt.Sprintf("connections:\n  - {name: pass, from: a, to: b, guard: {cooldown: %s}}\n", cooldown), "a", "b")
@@ -130,21 +130,21 @@ func TestCooldown(t *testing.T) {
 	w.sees("b", "idle")
 	began := time.Now()
 	var typed []time.Time
-	reason := record.Reason("")
-	for i, answer := range []string{"First.", "Second."} {
+	waited := false
+	for _, answer := range []string{"First.", "Second."} {
 		a.ask("@@short:" + answer + "@@")
-		if i == 1 {
-			reason = w.find("the second one held", func(r record.Record) bool { return r.SourceText == answer && r.Outcome == record.Held }).Reason
-		}
 		r := w.find(answer, func(r record.Record) bool { return r.SourceText == answer && r.Outcome == record.Delivered })
 		for _, step := range r.Steps {
-			if step.Name == "intent" {
+			switch {
+			case step.Name == "intent":
 				typed = append(typed, step.Time)
+			case step.Name == "held" && strings.HasPrefix(step.Note, string(record.Cooldown)):
+				waited = true
 			}
 		}
 	}
 	b.idle()
 	gap := typed[1].Sub(typed[0])
-	note(t, "cooldown", len(typed) == 2 && gap >= cooldown && reason == record.Cooldown && len(b.prompts()) == 2, began,
-		"held %s, %.1f s between two deliveries, cooldown %s", reason, gap.Seconds(), cooldown)
+	note(t, "cooldown", len(typed) == 2 && gap >= cooldown && waited && len(b.prompts()) == 2, began,
+		"held by cooldown: %t, %.1f s between two deliveries, cooldown %s", waited, gap.Seconds(), cooldown)
 }

@@ -110,7 +110,7 @@ func TestForeignSessionFile(t *testing.T) {
 	w.start(wrapped, "a", "b")
 	w.sees("b", "idle")
 	_, _, err = w.daemon.Ctl("fire", "pass")
-	fired := fmt.Sprint(err)
+	fired := strings.TrimSpace(fmt.Sprint(err))
 	w.heldThenDelivered(a, "reused pid file, trust dialog", func() {}, a.trust, record.TargetDialog, record.TargetStarting, record.StateIsUnknown)
 	a.ask("@@short:Answer of a.@@")
 	r := w.find("the answer of a", func(r record.Record) bool {
