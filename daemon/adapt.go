@@ -75,6 +75,9 @@ func (d *Daemon) see(ev session.Event) {
 		out.Kind = route.TurnOpened
 	case session.TurnEnded:
 		out.Kind = route.TurnEnded
+		if ev.View.Transcript != "" {
+			out.Evidence = "transcript: the turn has ended" // the view's evidence is about the state, which may be younger
+		}
 	case session.PromptTaken:
 		out.Kind = route.PromptTaken
 	case session.Changed:

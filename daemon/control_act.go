@@ -67,7 +67,7 @@ func (d *Daemon) Switch(ctx context.Context, _ api.Caller, action string, names 
 func (d *Daemon) Cancel(ctx context.Context, c api.Caller, id string) (record.Record, error) {
 	rec, err := d.store.Find(ctx, id)
 	if err != nil {
-		return record.Record{}, missing(id, err)
+		return record.Record{}, missing(err)
 	}
 	if err := d.deliveries.Cancel(ctx, rec.ID); err != nil {
 		return record.Record{}, actError(err)
@@ -80,7 +80,7 @@ func (d *Daemon) Cancel(ctx context.Context, c api.Caller, id string) (record.Re
 func (d *Daemon) Resolve(ctx context.Context, c api.Caller, id, how string) (record.Record, error) {
 	rec, err := d.store.Find(ctx, id)
 	if err != nil {
-		return record.Record{}, missing(id, err)
+		return record.Record{}, missing(err)
 	}
 	if err := d.deliveries.Resolve(ctx, rec.ID, deliver.How(how)); err != nil {
 		return record.Record{}, actError(err)
@@ -93,7 +93,7 @@ func (d *Daemon) Resolve(ctx context.Context, c api.Caller, id, how string) (rec
 func (d *Daemon) Approve(ctx context.Context, c api.Caller, id string, yes bool) (record.Record, error) {
 	rec, err := d.store.Find(ctx, id)
 	if err != nil {
-		return record.Record{}, missing(id, err)
+		return record.Record{}, missing(err)
 	}
 	if err := d.store.Approve(ctx, rec.ID, yes, who(c)); err != nil {
 		return record.Record{}, actError(err)
@@ -138,13 +138,21 @@ func (d *Daemon) Explain(ctx context.Context, what string) (api.Explanation, err
 func recordChecks(r record.Record) []api.Check {
 	checks := []api.Check{
 		{Name: "fired", OK: true, Text: firedBy(r)},
-		{Name: "decision", OK: r.Decision == record.Forward, Text: fmt.Sprintf("%s %s", r.Decision, r.Reason)},
+		{Name: "decision", OK: r.Decision == record.Forward, Text: decided(r)},
 	}
 	for _, s := range r.Steps {
 		checks = append(checks, api.Check{Name: s.Name, OK: true, Text: s.Time.Format("15:04:05.000") + "  " + s.Note})
 	}
 	ok := r.Outcome == record.Delivered || r.Outcome == record.QueuedByTarget
 	return append(checks, api.Check{Name: "outcome", OK: ok, Text: outcomeText(r)})
+}
+
+// decided names the reason of a skip; any other reason is that of the outcome, which came later.
+func decided(r record.Record) string {
+	if r.Decision == record.Skip {
+		return string(r.Decision) + " " + string(r.Reason)
+	}
+	return string(r.Decision)
 }
 
 func firedBy(r record.Record) string {

@@ -123,14 +123,14 @@ func (d *Daemon) Log(ctx context.Context, q api.LogQuery) ([]record.Record, erro
 func (d *Daemon) Record(ctx context.Context, id string) (record.Record, error) {
 	rec, err := d.store.Find(ctx, id)
 	if err != nil {
-		return record.Record{}, missing(id, err)
+		return record.Record{}, missing(err)
 	}
 	return rec.Shown(), nil
 }
 
-func missing(id string, err error) error {
+func missing(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return &api.Error{Status: http.StatusNotFound, Message: fmt.Sprintf("no record %q: %v", id, err), Hint: `"madohubctl log" lists the newest`}
+		return &api.Error{Status: http.StatusNotFound, Message: err.Error(), Hint: `"madohubctl log" lists the newest`}
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 	for {
 		rec, err := d.store.Find(ctx, id)
 		if err != nil {
-			return record.Record{}, missing(id, err)
+			return record.Record{}, missing(err)
 		}
 		if rec.Outcome.Final() && rec.Outcome != record.QueuedByTarget {
 			return rec.Shown(), nil
@@ -164,7 +164,7 @@ func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 func (d *Daemon) Answer(ctx context.Context, id string) (api.Answer, error) {
 	rec, err := d.store.Find(ctx, id)
 	if err != nil {
-		return api.Answer{}, missing(id, err)
+		return api.Answer{}, missing(err)
 	}
 	// The wait is registered before the delivery is awaited: a quick agent may end its turn before we look again.
 	w := d.turns.Expect(rec.To, func(t agent.Turn) bool {
