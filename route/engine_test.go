@@ -372,5 +372,9 @@ func TestFlowsAreConnections(t *testing.T) {
 		if err != nil || len(changed) != 2 {
 			t.Errorf("pause of a flow: %+v, %v", changed, err)
 		}
+		_, err = h.e.Explain(context.Background(), "loop")
+		if named := (&NameError{}); !errors.As(err, &named) || named.Hint != "it is a flow, of loop/review, loop/revise" {
+			t.Errorf("explanation of a flow: %+v", err)
+		}
 	})
 }

@@ -23,8 +23,8 @@ const (
 
 // Query selects records. Empty fields select all.
 type Query struct {
-	N          int // the newest n, 0: 20; with After the first n, 0: as many as there are, at most 10,000
-	Connection string
+	N          int    // the newest n, 0: 20; with After the first n, 0: as many as there are, at most 10,000
+	Connection string // or a flow: all its connections
 	Agent      string // from or to
 	Outcome    record.Outcome
 	Since      time.Time
@@ -33,7 +33,7 @@ type Query struct {
 
 // selects reports whether a record is one that the query asks for, but for N and After.
 func (q Query) selects(r record.Record) bool {
-	return (q.Connection == "" || r.Connection == q.Connection) && (q.Agent == "" || r.From == q.Agent || r.To == q.Agent) &&
+	return (q.Connection == "" || r.Connection == q.Connection || strings.HasPrefix(r.Connection, q.Connection+"/")) && (q.Agent == "" || r.From == q.Agent || r.To == q.Agent) &&
 		(q.Outcome == "" || r.Outcome == q.Outcome) && (q.Since.IsZero() || !r.Time.Before(q.Since))
 }
 
@@ -101,11 +101,12 @@ func (s *Store) newest(ctx context.Context, q Query) ([]record.Record, error) {
 }
 
 func (q Query) where() (where []string, args []any) {
-	add := func(clause string, value any) {
-		where, args = append(where, clause), append(args, value)
+	add := func(clause string, values ...any) {
+		where, args = append(where, clause), append(args, values...)
 	}
 	if q.Connection != "" {
-		add("r.connection = ?", q.Connection)
+		// "0" is what follows "/": every name that begins with the flow's and a slash
+		add("(r.connection = ? OR (r.connection > ? AND r.connection < ?))", q.Connection, q.Connection+"/", q.Connection+"0")
 	}
 	if q.Outcome != "" {
 		add("r.outcome = ?", q.Outcome)

@@ -76,6 +76,24 @@ func TestLogSelects(t *testing.T) {
 			}
 		})
 	}
+	must(t, s.update(ctx, "a flow", func(ctx context.Context, t *tx) error {
+		for i, name := range []string{"loop", "loop/review", "loop/revise", "loops/review", "loop0", "loop.1"} {
+			if err := t.insert(ctx, &record.Record{ID: fmt.Sprint("r_flow", i), Time: at(60), Connection: name}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	loop := Query{Connection: "loop"}
+	recs, err := s.Log(ctx, loop)
+	if got := strings.Join(ids(recs), " "); err != nil || got != "r_flow0 r_flow1 r_flow2" {
+		t.Errorf("a flow: got %q, %v", got, err)
+	}
+	for _, name := range []string{"loop", "loop/revise", "loops/review", "loop0", "loop.1"} {
+		if loop.selects(record.Record{Connection: name}) != (name == "loop" || name == "loop/revise") {
+			t.Errorf("a follower of a flow: %s", name)
+		}
+	}
 	if recs, _ := s.Log(ctx, Query{}); len(recs) != defaultN {
 		t.Errorf("%d records without N, want %d", len(recs), defaultN)
 	}
