@@ -37,7 +37,7 @@ func Init(path string) error {
 	}
 	if err := os.Link(t.Name(), path); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("write configuration %s: it exists and is left as it is: %w", path, fs.ErrExist)
+			return fmt.Errorf("write configuration %s: %w, and is left as it is", path, fs.ErrExist)
 		}
 		return fmt.Errorf("write configuration: %w", err)
 	}

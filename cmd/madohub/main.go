@@ -35,9 +35,15 @@ const (
 
 func main() {
 	app := &cli.App{
-		Name:            "madohub",
-		Usage:           "watch AI agents in tmux panes and carry answers from one to the other",
-		UsageText:       "madohub [--config FILE] [--state-dir DIR] [--socket PATH]\n\nExample:\n   madohub --config ~/.config/madohub/config.yaml",
+		Name:      "madohub",
+		Usage:     "watch AI agents in tmux panes and carry answers from one to the other",
+		UsageText: "madohub [FLAGS]\n\nExample:\n   madohub --config ~/.config/madohub/config.yaml",
+		Description: "Runs in the foreground, logs to standard error, and loads its configuration\n" +
+			"again when that is saved, or on SIGHUP. Ctrl-C or SIGTERM stops it cleanly.\n" +
+			"Without flags: ~/.config/madohub/config.yaml, ~/.local/state/madohub, and the\n" +
+			"socket in the runtime directory or, if there is none, in the state directory.\n\n" +
+			"Exit codes: 0 stopped, 1 failure, 2 usage or configuration, 5 another daemon\n" +
+			"holds the state directory or the tmux server.",
 		Version:         buildVersion(),
 		HideHelpCommand: true,
 		Flags:           flags(),

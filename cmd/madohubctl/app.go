@@ -74,7 +74,7 @@ type spec struct {
 	parent     string // the command that this one belongs to
 	name, args string
 	short      string // one line, for the list of commands
-	long       string
+	long       string // what the short line leaves open
 	example    string
 	flags      []cli.Flag
 	action     func(*cli.Context) error
@@ -82,19 +82,23 @@ type spec struct {
 }
 
 func (c *ctl) command(s spec) *cli.Command {
-	description := s.short
+	description := strings.Join(wrap(s.long, defaultWidth-6), "\n")
 	if s.long != "" {
-		description = s.long
+		description += "\n\n"
 	}
-	description = strings.Join(wrap(description, defaultWidth-6), "\n")
 	var examples strings.Builder
 	for line := range strings.Lines(s.example) {
 		examples.WriteString("   " + line)
 	}
+	for _, f := range s.flags {
+		if b, ok := f.(*cli.BoolFlag); ok {
+			b.DisableDefaultText = true
+		}
+	}
 	return &cli.Command{
 		Name: s.name, Usage: s.short, ArgsUsage: s.args,
 		UsageText:   strings.Join(strings.Fields("madohubctl "+s.parent+" "+s.name+" "+s.args+" [FLAGS]"), " "),
-		Description: description + "\n\nExample:\n" + examples.String(),
+		Description: description + "Example:\n" + examples.String(),
 		Flags:       append(s.flags, c.commonFlags()...),
 		Action:      s.action, Subcommands: s.sub,
 	}
@@ -103,7 +107,7 @@ func (c *ctl) command(s spec) *cli.Command {
 // commonFlags are understood by every command, wherever they stand.
 func (c *ctl) commonFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "json", Usage: "print data as JSON"},
+		&cli.BoolFlag{Name: "json", Usage: "print data as JSON", DisableDefaultText: true},
 		&cli.StringFlag{Name: "socket", Usage: "control socket, a `PATH` (MADOHUB_SOCKET)"},
 		&cli.StringFlag{Name: "config", Usage: "configuration `FILE` (MADOHUB_CONFIG)"},
 		&cli.StringFlag{Name: "state-dir", Usage: "`DIR` of the daemon's state (MADOHUB_STATE_DIR)"},

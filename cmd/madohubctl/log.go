@@ -28,10 +28,10 @@ func (c *ctl) logCommand() *cli.Command {
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with every change"},
 			&cli.IntFlag{Name: "lines", Aliases: []string{"n"}, Value: 20, Usage: "the newest `N`"},
-			&cli.StringFlag{Name: "connection", Usage: "only of this `CONNECTION`"},
+			&cli.StringFlag{Name: "connection", Usage: "only of this `CONNECTION`, or flow"},
 			&cli.StringFlag{Name: "agent", Usage: "only from or to this `AGENT`"},
 			&cli.StringFlag{Name: "outcome", Usage: "only with this `OUTCOME`"},
-			&cli.StringFlag{Name: "since", Usage: "only since then: an age such as 90m, 2h or 7d, or a `TIME` such as 2026-11-30T15:04:05Z"},
+			&cli.StringFlag{Name: "since", Usage: "only since a `TIME`, or an age such as 90m or 7d"},
 		},
 		action: c.log,
 	})
@@ -164,7 +164,7 @@ func (u *ui) log(recs []record.Record) {
 func (u *ui) followed(r record.Record) {
 	fixed := func(s string, w int) string { return cells.FillRight(cells.Truncate(s, w, "…"), w) }
 	short := shortIDs([]string{r.ID})
-	u.printf("%s  %s  %s  %s  %s\n", r.Updated.Local().Format("15:04:05"), short(r.ID), fixed(by(r.Connection), 10), fixed(route(r.From, r.To), 15),
+	u.printf("%s  %s  %s  %s  %s\n", r.Updated.Local().Format("15:04:05"), short(r.ID), cells.FillRight(shorten(by(r.Connection), 10), 10), fixed(route(r.From, r.To), 15),
 		outcomeOf(r))
 }
 
@@ -201,7 +201,9 @@ func (u *ui) record(r record.Record) {
 		u.fact("removed", fmt.Sprintf("%d control characters or sequences", r.Removed))
 	}
 	t := r.Timings
-	u.fact("timing", fmt.Sprintf("silence %d ms, decide %d ms, hold %d ms, type %d ms, prove %d ms", t.Silence, t.Decide, t.Hold, t.Type, t.Prove))
+	if r.Timings != (record.Timings{}) {
+		u.fact("timing", fmt.Sprintf("silence %d ms, decide %d ms, hold %d ms, type %d ms, prove %d ms", t.Silence, t.Decide, t.Hold, t.Type, t.Prove))
+	}
 	for i, s := range r.Steps {
 		label := ""
 		if i == 0 {

@@ -7,7 +7,7 @@ import (
 // switchCommand makes pause, resume and rearm.
 func (c *ctl) switchCommand(action string) *cli.Command {
 	about := map[string][2]string{
-		"pause":  {"switch connections off until they are resumed", "What they hold is withdrawn (cancelled), and nothing re-arms them but resume."},
+		"pause":  {"switch connections off until they are resumed", "What they hold ends as blocked/paused, and nothing but resume switches them on."},
 		"resume": {"switch paused connections on again", "The round count goes on where it was."},
 		"rearm":  {"start the round count anew", "Also ends what rounds or a stop keyword had disabled; a paused connection stays paused."},
 	}[action]

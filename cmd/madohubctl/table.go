@@ -36,7 +36,7 @@ func (u *ui) table(t table) {
 		var b strings.Builder
 		for i, cell := range row {
 			if cells.StringWidth(cell) > widths[i] {
-				cell = cells.Truncate(cell, widths[i], "…")
+				cell = shorten(cell, widths[i])
 			}
 			b.WriteString(cell)
 			if i < len(row)-1 {
@@ -45,6 +45,17 @@ func (u *ui) table(t table) {
 		}
 		u.printf("%s\n", strings.TrimRight(b.String(), " "))
 	}
+}
+
+// shorten cuts a cell to a width: at its end, but the name of a connection before its last "/", since what follows tells
+// the connections of a flow apart.
+func shorten(s string, width int) string {
+	if i := strings.LastIndexByte(s, '/'); i > 0 && cells.StringWidth(s) > width {
+		if room := width - cells.StringWidth(s[i:]); room > 1 {
+			return cells.Truncate(s[:i], room-1, "") + "…" + s[i:]
+		}
+	}
+	return cells.Truncate(s, width, "…")
 }
 
 // widths are the widths of the columns: what they need, less what the table must save.
