@@ -26,7 +26,8 @@ demo: ## see two agents review each other, in a private tmux, without any key
 build: ## build bin/madohub and bin/madohubctl
 	$(BUILD) -o bin/ ./cmd/madohub ./cmd/madohubctl
 
-install: build ## install both into $(PREFIX)/bin
+# Under sudo there may be no Go: what was built is installed then.
+install: $(if $(shell command -v $(GO)),build) ## install both into $(PREFIX)/bin
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 bin/madohub bin/madohubctl '$(DESTDIR)$(PREFIX)/bin/'
 
@@ -34,7 +35,7 @@ test: tmux ## unit and system tests
 	$(GO) test -timeout 20m ./...
 
 unit: ## the tests that need no tmux server
-	$(GO) test -timeout 20m ./...nt/... ./api/... ./config/... ./record/... ./route/... ./store/...
+	$(GO) test -timeout 20m ./agent/... ./api/... ./config/... ./record/... ./route/... ./store/...
 
 system: tmux ## the tests that run real binaries on a private tmux server
 	$(GO) test -count=1 ./cmd/... ./daemon/... ./scripts/...
