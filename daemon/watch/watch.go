@@ -51,19 +51,28 @@ func File(ctx context.Context, path string, known func() Sum, changed func()) er
 	tick := time.NewTimer(sweep)
 	defer tick.Stop()
 	var seen Sum
-	looked := false // seen is of the last look, and differs from what is known
+	looked := false     // seen is of the last look, and differs from what is known
+	var first time.Time // the first event since the last look
 	for {
+		event := true
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-errs: // something was lost
-			tick.Reset(quiet)
-			continue
-		case <-events:
-			looked = false
-			tick.Reset(quiet)
-			continue
 		case <-tick.C:
+			event, first = false, time.Time{}
+		case <-events:
+		case _, ok := <-errs: // something was lost
+			event = ok
+		}
+		if event {
+			// A folder in which something is written all the time must not put the look off for ever.
+			if first.IsZero() {
+				first = time.Now()
+			}
+			if time.Since(first) < sweep {
+				tick.Reset(quiet)
+			}
+			continue
 		}
 		now := Of(path)
 		switch {

@@ -93,6 +93,22 @@ func TestEveryKindOfSave(t *testing.T) {
 	w.settles(t, 7)
 }
 
+// A log that is written in the same folder must not keep the configuration from being seen.
+func TestBusyFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.yaml")
+	write(t, path, "one")
+	w := watchFile(t, path)
+	write(t, path, "two")
+	for end := time.Now().Add(20 * time.Second); w.loads.Load() == 0; time.Sleep(20 * time.Millisecond) {
+		write(t, filepath.Join(dir, "log"), time.Now().String())
+		if time.Now().After(end) {
+			t.Fatal("the save was not seen")
+		}
+	}
+	w.settles(t, 1)
+}
+
 func TestLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "config.yaml")
