@@ -14,7 +14,7 @@ var (
 	// ErrNotFound says that there is no such record.
 	ErrNotFound = errors.New("no such record")
 	// ErrConflict says that the record or request is no longer as the caller thinks: nothing was written.
-	ErrConflict = errors.New("conflict")
+	ErrConflict = errors.New("not possible any more")
 )
 
 // Reason is the public word for an error of this package, "" if there is none.
