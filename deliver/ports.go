@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/madohub/madohub/deliver/typist"
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/session"
 	"github.com/madohub/madohub/tmux"
@@ -13,15 +14,9 @@ import (
 
 // Sessions tells what is in a target's pane now.
 type Sessions interface {
-	// Look inspects the agent afresh: list, process, records, screen and input box. It does not use the last tick.
-	Look(ctx context.Context, agent string) (session.View, error)
+	typist.Sessions
 	// Mark notes where the agent's own record stands.
 	Mark(ctx context.Context, agent string) (session.Mark, error)
-	// Taken looks for a text in the agent's own record after a mark.
-	Taken(ctx context.Context, agent string, mark session.Mark, text string) (session.Taken, error)
-	// Left says why the agent of a view can't read its terminal any more: it has ended, is suspended, or another program has
-	// the terminal. "": it can, as far as is known. It costs microseconds and is asked before every key.
-	Left(v session.View) string
 	// Terminal is the tmux connection of a socket.
 	Terminal(socket string) (tmux.Conn, bool)
 }

@@ -19,6 +19,10 @@ const (
 	stopWait = 3 * time.Second
 	// lookEvery is how often the target is looked at again while many lines are typed.
 	lookEvery = time.Second
+	// readWait is how long an agent may take to read the piece before; Claude Code reads within milliseconds.
+	readWait = 10 * time.Second
+	// readEvery is how often its terminal is looked at meanwhile; one look costs microseconds.
+	readEvery = 5 * time.Millisecond
 	// maxTries bounds the commands for one piece.
 	maxTries = 6
 )
@@ -29,6 +33,9 @@ func (j *Job) typeFrom(ctx context.Context, done int) (End, bool) {
 	for k := done + 1; k <= len(j.pieces); k++ {
 		if k > done+1 {
 			pause(ctx, between(j.Typing.LineDelayMin, j.Typing.LineDelayMax))
+		}
+		if e, ok := j.read(ctx, k); !ok {
+			return e, false
 		}
 		if why := j.left(k); why != "" && Boxless(j.View, j.Typing) {
 			return j.stopped(k-1, record.NotSubmitted, why), false
@@ -50,6 +57,23 @@ func (j *Job) typeFrom(ctx context.Context, done int) (End, bool) {
 	return End{}, true
 }
 
+// read waits until the agent has read the pieces before the k-th: what stands unread in its terminal when it ends goes to
+// the shell behind it, and this way that is one piece at most. A shell reads when its command has ended, if at all.
+func (j *Job) read(ctx context.Context, k int) (End, bool) {
+	if k == 1 || j.View.Shell {
+		return End{}, true
+	}
+	for began := time.Now(); tmux.Unread(j.View.Pane.TTY) > 0 && j.left(k) == ""; rest(readEvery) {
+		switch waited := time.Since(began); {
+		case ctx.Err() != nil && waited > stopWait:
+			return End{Leave: true}, false
+		case waited > readWait:
+			return j.stopped(k-1, record.NotSubmitted, "the agent does not read its terminal"), false
+		}
+	}
+	return End{}, true
+}
+
 // left says why the k-th piece would not reach the agent: the shell behind a suspended or ended agent would run it. A shell
 // runs what it was sent, so after the first piece it may be in the background itself.
 func (j *Job) left(k int) string {
@@ -63,7 +87,8 @@ func (j *Job) left(k int) string {
 func (j *Job) resettle(ctx context.Context, k int) (End, bool) {
 	v, e, ok := j.settle(ctx, k)
 	if ok {
-		j.View.Pane.Command, j.View.Process, j.View.Shell = v.Pane.Command, v.Process, v.Shell
+		j.View.Pane.Command, j.View.Pane.TTY = v.Pane.Command, v.Pane.TTY
+		j.View.Process, j.View.Shell = v.Process, v.Shell
 	}
 	return e, ok
 }

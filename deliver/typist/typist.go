@@ -19,7 +19,7 @@ import (
 
 // Sessions tells what is in a target's pane now.
 type Sessions interface {
-	// Look inspects the agent afresh.
+	// Look inspects the agent afresh: list, process, records, screen and input box. It does not use the last tick.
 	Look(ctx context.Context, agent string) (session.View, error)
 	// Taken looks for a text in the agent's own record after a mark.
 	Taken(ctx context.Context, agent string, mark session.Mark, text string) (session.Taken, error)

@@ -231,9 +231,8 @@ func TestShellBehindTheAgentRunsNothing(t *testing.T) {
 			_ = send.Wait() // its exit code says held, or typed
 			ran, err := filepath.Glob(filepath.Join(w.dir, "b", "evil*"))
 			w.must(err)
-			// What stands unread in the terminal when the agent ends goes to the shell, and on a busy machine the agent
-			// reads late: nobody can prevent that. Without the guard it was every line of the next second.
-			if len(ran) > 5 {
+			// A line that was on its way in that very moment may reach the shell: nobody can prevent that.
+			if len(ran) > 1 {
 				t.Errorf("the shell ran %d lines: %q", len(ran), ran)
 			}
 			if c.outcome == record.Held {

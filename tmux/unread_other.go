@@ -1,0 +1,6 @@
+//go:build !linux
+
+package tmux
+
+// Unread can't be told here.
+func Unread(string) int { return 0 }
