@@ -266,17 +266,7 @@ func TestFollowEnds(t *testing.T) {
 		go func() { _, err := NewClient(path).Wait(context.Background(), "r_1"); waited <- err }()
 		f.feed <- f.rec("r_1")
 		await(t, "record", got)
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // until Wait has arrived
-			f.mu.Lock()
-			arrived := len(f.asked) > 0
-			f.mu.Unlock()
-			if arrived {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("Wait did not arrive")
-			}
-		}
+		await(t, "arrival of Wait", f.begun)
 		cancel()
 		if err := await(t, "end of Follow", followed); !errors.Is(err, ErrStreamEnded) {
 			t.Errorf("Follow: %v, want ErrStreamEnded", err)
@@ -321,17 +311,7 @@ func TestWaitEndsWhenTheClientGoesAway(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { _, err := c.Answer(ctx, "r_1"); done <- err }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		f.mu.Lock()
-		arrived := len(f.asked) > 0
-		f.mu.Unlock()
-		if arrived {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("Answer did not arrive")
-		}
-	}
+	await(t, "arrival of Answer", f.begun)
 	cancel()
 	if err := await(t, "end of Answer", done); !errors.Is(err, context.Canceled) {
 		t.Errorf("Answer: %v", err)

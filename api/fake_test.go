@@ -15,7 +15,13 @@ import (
 	"github.com/madohub/madohub/record"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(peerEnv); path != "" {
+		visit(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const key = "sk-" + "aB3dE5fG7hJ9kL1mN3pQ5" // made up
 
@@ -24,7 +30,9 @@ type fakeControl struct {
 	who func(pid int) Caller // nil: a person
 
 	mu     sync.Mutex
-	asked  []any // mu
+	asked  []any         // mu
+	begun  chan struct{} // closed when the first request is noted
+	once   sync.Once
 	caller Caller
 	fail   error         // mu: of everything
 	final  chan struct{} // Wait and Answer return when it is closed
@@ -34,7 +42,7 @@ type fakeControl struct {
 }
 
 func newFake() *fakeControl {
-	return &fakeControl{final: make(chan struct{}), feed: make(chan record.Record), ended: make(chan error, 8)}
+	return &fakeControl{begun: make(chan struct{}), final: make(chan struct{}), feed: make(chan record.Record), ended: make(chan error, 8)}
 }
 
 func (f *fakeControl) note(c Caller, what ...any) error {
@@ -42,6 +50,7 @@ func (f *fakeControl) note(c Caller, what ...any) error {
 	defer f.mu.Unlock()
 	f.caller = c
 	f.asked = append(f.asked, what...)
+	f.once.Do(func() { close(f.begun) })
 	return f.fail
 }
 

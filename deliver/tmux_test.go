@@ -36,7 +36,7 @@ var rigs atomic.Int64
 func newRig(t *testing.T, command string) *rig {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("no tmux")
+		t.Fatal("these tests need tmux: scripts/need-tmux.sh installs it")
 	}
 	r := &rig{t: t, socket: fmt.Sprintf("madotest-deliver-%d-%d", os.Getpid(), rigs.Add(1)), log: filepath.Join(t.TempDir(), "bytes")}
 	if command == "" {
