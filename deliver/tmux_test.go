@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -252,6 +253,29 @@ func TestRealKilledClients(t *testing.T) {
 	t.Logf("%d clients killed", killed.Load())
 }
 
+// noticing tells of the first paste that did not end well.
+type noticing struct {
+	tmux.Conn
+	cut func()
+}
+
+func (n *noticing) Paste(ctx context.Context, p tmux.Paste) (tmux.Result, error) {
+	res, err := n.Conn.Paste(ctx, p)
+	if err != nil {
+		n.cut()
+	}
+	return res, err
+}
+
+func await(t *testing.T, ch <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ch:
+	case <-time.After(20 * time.Second):
+		t.Fatal("no client of ours was cut off")
+	}
+}
+
 // TestRealServerStopped: a tmux server that stands still in the middle of a text, and goes on.
 func TestRealServerStopped(t *testing.T) {
 	r, w := newRig(t, ""), newWorld(t)
@@ -264,6 +288,8 @@ func TestRealServerStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.conn = short
+	cut := make(chan struct{})
+	r.typing = func(c tmux.Conn) tmux.Conn { return &noticing{Conn: c, cut: sync.OnceFunc(func() { close(cut) })} }
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	text := strings.Repeat("a line\n", 60) + "end"
 	w.add("r_1", text)
@@ -272,7 +298,7 @@ func TestRealServerStopped(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1500 * time.Millisecond) // some clients of ours time out meanwhile
+	await(t, cut) // only then the stop is one that a delivery has felt
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestRoundsAddUp(t *testing.T) {
 				}
 			}
 			if len(ids) == 0 {
-				t.Skip("nothing is being typed")
+				t.Skip("nothing is being typed") // rapid draws another action
 			}
 			return rapid.SampledFrom(ids).Draw(t, "begun")
 		}
@@ -82,7 +82,7 @@ func TestRoundsAddUp(t *testing.T) {
 			},
 			"intend": func(t *rapid.T) {
 				if len(m.queued) == 0 {
-					t.Skip("nothing waits")
+					t.Skip("nothing waits") // rapid draws another action
 				}
 				id := m.queued[0]
 				m.queued = m.queued[1:]

@@ -187,7 +187,7 @@ func inARow(t *testing.T, n, round int, version string, env []string) {
 // TestEveryHeight: an input box is read at every height, and about the length from which Claude Code shows a text without
 // its middle.
 func TestEveryHeight(t *testing.T) {
-	if !matrix() {
+	if !matrix() { // dozens of deliveries at 65 ms a line: minutes that CI does not have
 		t.Skip("only in the matrix")
 	}
 	t.Parallel()

@@ -54,7 +54,8 @@ func (w *world) outcome(id string, outcome record.Outcome, reasons ...record.Rea
 	return last
 }
 
-// quiet watches a pane for a while: the text must not appear in it, and the agent must take no prompt.
+// quiet watches a pane for a while: the text must not appear in it, and the agent must take no prompt. That something does
+// not happen can only be seen by waiting; a text that is not held comes within a second.
 func (c *claude) quiet(text string) error {
 	before := len(c.prompts())
 	for end := time.Now().Add(stays); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
