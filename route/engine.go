@@ -139,10 +139,10 @@ func (e *Engine) Handle(ev Event) {
 		c := e.rules.rules[name]
 		switch {
 		case ev.Kind != PromptTaken && w.from == ev.Agent:
-			w.box.put(ev)
+			w.box.Put(ev)
 		case ev.Kind == PromptTaken && c != nil && c.Group[ev.Agent]:
 			// Through the same box as the end of its turn: a loop is re-armed before that turn is decided on.
-			w.box.put(ev)
+			w.box.Put(ev)
 		}
 	}
 }
@@ -160,34 +160,5 @@ func (e *Engine) worker(name string) *worker {
 	return e.workers[name]
 }
 
-// mailbox keeps events for one goroutine. It is not bounded by a number, but Activity is merged and turns come at the pace
-// of agents.
-type mailbox struct {
-	wake   chan struct{} // takes one
-	mu     sync.Mutex
-	events []Event // mu
-}
-
-func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
-
-func (b *mailbox) put(ev Event) {
-	b.mu.Lock()
-	if n := len(b.events); n > 0 && ev.Kind == Activity && b.events[n-1].Kind == Activity {
-		b.events[n-1] = ev
-	} else {
-		b.events = append(b.events, ev)
-	}
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (b *mailbox) take() []Event {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	events := b.events
-	b.events = nil
-	return events
-}
+// merged reports whether of two events that wait the second is enough: silence was broken, and once more.
+func merged(last, next Event) bool { return last.Kind == Activity && next.Kind == Activity }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/madohub/madohub/agent"
+	"github.com/madohub/madohub/mailbox"
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/route/trigger"
 )
@@ -24,7 +25,7 @@ type worker struct {
 	e        *Engine
 	name     string
 	from     string
-	box      *mailbox
+	box      *mailbox.Box[Event] // turns come at the pace of agents
 	stop     chan struct{}
 	deciding sync.Mutex // one decision of a connection at a time
 
@@ -36,14 +37,14 @@ type worker struct {
 }
 
 func newWorker(e *Engine, name, from string, t trigger.Trigger) *worker {
-	return &worker{e: e, name: name, from: from, trig: t, box: newMailbox(), stop: make(chan struct{})}
+	return &worker{e: e, name: name, from: from, trig: t, box: mailbox.New(merged), stop: make(chan struct{})}
 }
 
 func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		for _, ev := range w.box.take() {
+		for _, ev := range w.box.Take() {
 			w.handle(ctx, ev)
 		}
 		w.fire(ctx)
@@ -57,7 +58,7 @@ func (w *worker) run(ctx context.Context) {
 			return
 		case <-w.stop:
 			return
-		case <-w.box.wake:
+		case <-w.box.Woken():
 		case <-timer.C:
 		}
 	}
@@ -79,10 +80,7 @@ func (w *worker) setDelay(d time.Duration) {
 	w.mu.Lock()
 	w.trig.SetDelay(d)
 	w.mu.Unlock()
-	select {
-	case w.box.wake <- struct{}{}:
-	default:
-	}
+	w.box.Wake()
 }
 
 func (w *worker) due() (time.Time, bool) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/madohub/madohub/agent"
+	"github.com/madohub/madohub/mailbox"
 	"github.com/madohub/madohub/record"
-	"github.com/madohub/madohub/session/mailbox"
 	"github.com/madohub/madohub/session/proc"
 	"github.com/madohub/madohub/session/records"
 	"github.com/madohub/madohub/session/screen"

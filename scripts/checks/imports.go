@@ -11,13 +11,14 @@ import (
 // what lies below it may import what the room may, and its siblings; the room may import what lies below it, and nobody else may
 // unless the table says so.
 var arrows = map[string][]string{
-	"record": nil,
-	"tmux":   nil,
-	"config": nil,
-	"llm":    nil,
-	"agent":  {"record"}, // states and reasons are shared words
+	"record":  nil,
+	"mailbox": nil, // a leaf: session hands events to the daemon through it, route to the workers of connections
+	"tmux":    nil,
+	"config":  nil,
+	"llm":     nil,
+	"agent":   {"record"}, // states and reasons are shared words
 
-	"session":         {"agent", "tmux", "record"},
+	"session":         {"agent", "mailbox", "tmux", "record"},
 	"store":           {"record"},
 	"api":             {"record"},
 	"mcp":             {"record"},
@@ -27,7 +28,7 @@ var arrows = map[string][]string{
 	"route/trigger":   {"agent", "record"},
 	"route/transform": {"agent", "record"},
 	"route/guard":     {"config", "record"}, // docs/design/006-guard.md
-	"route":           {"route/guard", "route/trigger", "route/transform", "route/flow", "agent", "config", "record"},
+	"route":           {"route/guard", "route/trigger", "route/transform", "route/flow", "agent", "config", "mailbox", "record"},
 
 	"daemon": {
 		"agent", "api", "config", "deliver", "llm", "madoagent", "mcp", "record", "route", "route/*", "session", "store", "tmux",

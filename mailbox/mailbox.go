@@ -30,11 +30,19 @@ func (b *Box[T]) Put(m T) {
 		b.list = append(b.list, m)
 	}
 	b.mu.Unlock()
+	b.Wake()
+}
+
+// Wake tells the taker to look, with or without a message.
+func (b *Box[T]) Wake() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
 }
+
+// Woken receives when there may be something to take.
+func (b *Box[T]) Woken() <-chan struct{} { return b.wake }
 
 // Take empties the box.
 func (b *Box[T]) Take() []T {
