@@ -68,12 +68,7 @@ func TestSecondDaemonRefuses(t *testing.T) {
 // A broken file changes nothing and is named; a good one is in force at once.
 func TestReload(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
-	w.agent("b", "")
-	w.start(review)
-	w.state("a", record.StateIdle)
-	w.state("b", record.StateIdle)
+	w := newPair(t, review, rules{"a": "  - {match: '(.*)', answer: 'Answer to $1.'}\n", "b": ""})
 	good, err := os.ReadFile(w.daemon.ConfigFile())
 	w.must(err)
 	w.must(w.daemon.Configure(strings.Replace(string(good), "max_rounds: 20", "max_rounds: 21", 1)))
@@ -108,12 +103,10 @@ func TestReload(t *testing.T) {
 // What an agent's own process asks is asked as that agent (A10).
 func TestAgentsMayNotActAsPersons(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("a", "")
-	w.agent("b", "")
-	w.start(strings.Replace(review, "{name: a, pane: a, ", "{name: a, pane: a, can_message: [b], ", 1))
-	w.state("a", record.StateIdle)
-	w.state("b", record.StateIdle)
+	w := newPair(t, strings.Replace(review, "{name: a, pane: a, ", "{name: a, pane: a, can_message: [b], ", 1), rules{
+		"a": "",
+		"b": "",
+	})
 	// A shell below a process that is called claude, as an agent's tools are; and one in a plain pane, as a person's.
 	shell := filepath.Join(w.dir, "claude")
 	raw, err := os.ReadFile("/bin/sh")

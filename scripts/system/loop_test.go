@@ -21,12 +21,10 @@ flows:
 // next prompt starts it again; counters survive a restart of the daemon.
 func TestPeerReviewEndsByItsKeyword(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("author", "  - {match: 'round', answer: 'Revised.'}\n  - {match: '', answer: 'Written.'}\n")
-	w.agent("reviewer", "  - {match: '', answers: ['Not yet: line 3.', 'lgtm, thank you', 'Again: line 4.', LGTM]}\n")
-	w.start(loop)
-	w.state("author", record.StateIdle)
-	w.state("reviewer", record.StateIdle)
+	w := newPair(t, loop, rules{
+		"author":   "  - {match: 'round', answer: 'Revised.'}\n  - {match: '', answer: 'Written.'}\n",
+		"reviewer": "  - {match: '', answers: ['Not yet: line 3.', 'lgtm, thank you', 'Again: line 4.', LGTM]}\n",
+	})
 	w.prompt("author", "write it")
 	w.find("the end", func(r record.Record) bool { return r.Outcome == record.Stopped && r.Reason == record.StopKeyword })
 	off := func(want bool) func() (bool, error) {
@@ -72,12 +70,10 @@ func TestPeerReviewEndsByItsKeyword(t *testing.T) {
 // A reviewer that is never content is stopped after max_rounds, also across a restart in the middle.
 func TestPeerReviewEndsByRounds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("author", "  - {match: '', answer: 'Revised.'}\n")
-	w.agent("reviewer", "  - {match: '', answer: 'Not yet.'}\n")
-	w.start(loop)
-	w.state("author", record.StateIdle)
-	w.state("reviewer", record.StateIdle)
+	w := newPair(t, loop, rules{
+		"author":   "  - {match: '', answer: 'Revised.'}\n",
+		"reviewer": "  - {match: '', answer: 'Not yet.'}\n",
+	})
 	w.prompt("author", "write it")
 	w.find("the second round", func(r record.Record) bool { return r.Round == 2 && r.Outcome == record.Delivered })
 	w.must(w.daemon.Stop())
@@ -113,12 +109,7 @@ func TestPeerReviewEndsByRounds(t *testing.T) {
 // Pause ends what waits and is never undone by a person's prompt; resume switches on again.
 func TestPauseResumeFire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
-	w.agent("b", "")
-	w.start(review)
-	w.state("a", record.StateIdle)
-	w.state("b", record.StateIdle)
+	w := newPair(t, review, rules{"a": "  - {match: '(.*)', answer: 'Answer to $1.'}\n", "b": ""})
 	w.ctl(0, "pause", "review")
 	w.prompt("a", "one")
 	w.outcome("review", record.Blocked, record.Paused)
@@ -135,12 +126,10 @@ func TestPauseResumeFire(t *testing.T) {
 // Within the cooldown the newest answer waits and replaces the older one.
 func TestCooldownNewestWins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.agent("a", "  - {match: '(.*)', answer: 'Answer to $1.'}\n")
-	w.agent("b", "")
-	w.start(strings.Replace(review, "cooldown: 1s", "cooldown: 30s", 1))
-	w.state("a", record.StateIdle)
-	w.state("b", record.StateIdle)
+	w := newPair(t, strings.Replace(review, "cooldown: 1s", "cooldown: 30s", 1), rules{
+		"a": "  - {match: '(.*)', answer: 'Answer to $1.'}\n",
+		"b": "",
+	})
 	w.prompt("a", "one")
 	w.outcome("review", record.Delivered, "")
 	w.prompt("a", "two")

@@ -32,12 +32,7 @@ func TestAnswerArrivesExactly(t *testing.T) {
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.agent("a", "  - {match: '', answer: "+quoted(text)+"}\n")
-			w.agent("b", "")
-			w.start(review)
-			w.state("a", record.StateIdle)
-			w.state("b", record.StateIdle)
+			w := newPair(t, review, rules{"a": "  - {match: '', answer: " + quoted(text) + "}\n", "b": ""})
 			w.prompt("a", "go")
 			rec := w.outcome("review", record.Delivered, "")
 			if rec.Proof != record.ProofTranscript {
@@ -107,12 +102,7 @@ func TestLeadingSlashAndBangDoNotAct(t *testing.T) {
 	for name, text := range map[string]string{"slash": "/clear", "bang": "!touch evil", "newline-bang": "\n!touch evil", "at": "@file look", "hash": "# title"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.agent("a", "  - {match: '', answer: "+quoted(text)+"}\n")
-			w.agent("b", "")
-			w.start(review)
-			w.state("a", record.StateIdle)
-			w.state("b", record.StateIdle)
+			w := newPair(t, review, rules{"a": "  - {match: '', answer: " + quoted(text) + "}\n", "b": ""})
 			w.prompt("a", "go")
 			rec := w.outcome("review", record.Delivered, "")
 			got := w.took("b")
@@ -136,12 +126,10 @@ func TestTurnsWithoutAnswer(t *testing.T) {
 	for failure, reason := range cases {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.agent("a", "  - {match: first, answer: Good answer one.}\n  - {match: bad, failure: "+failure+"}\n  - {match: second, answer: Good answer two.}\n")
-			w.agent("b", "")
-			w.start(review)
-			w.state("a", record.StateIdle)
-			w.state("b", record.StateIdle)
+			w := newPair(t, review, rules{
+				"a": "  - {match: first, answer: Good answer one.}\n  - {match: bad, failure: " + failure + "}\n  - {match: second, answer: Good answer two.}\n",
+				"b": "",
+			})
 			w.prompt("a", "first")
 			w.outcome("review", record.Delivered, "")
 			w.prompt("a", "bad")

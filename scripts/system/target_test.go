@@ -63,12 +63,7 @@ func TestHeldUntilClear(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.agent("a", "  - {match: '', answer: The answer.}\n")
-			w.agent("b", c.rules)
-			w.start(review)
-			w.state("a", record.StateIdle)
-			w.state("b", record.StateIdle)
+			w := newPair(t, review, rules{"a": "  - {match: '', answer: The answer.}\n", "b": c.rules})
 			c.before(w)
 			w.prompt("a", "go")
 			held := w.outcome("review", record.Held, c.reason)

@@ -110,6 +110,23 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
+// rules are the bodies of scripts, by agent.
+type rules map[string]string
+
+// newPair is a world in which two scripted agents, each with its rules, and the daemon run, and both agents are seen idle.
+func newPair(t testing.TB, config string, agents rules) *world {
+	t.Helper()
+	w := newWorld(t)
+	for name, rules := range agents {
+		w.agent(name, rules)
+	}
+	w.start(config)
+	for name := range agents {
+		w.state(name, record.StateIdle)
+	}
+	return w
+}
+
 // start runs the daemon with a configuration in which %s is the socket.
 func (w *world) start(config string) *world {
 	w.t.Helper()
