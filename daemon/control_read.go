@@ -144,8 +144,8 @@ func (d *Daemon) Follow(ctx context.Context, q api.LogQuery, each func(record.Re
 func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 	wake, stop := d.store.Subscribe()
 	defer stop()
-	for {
-		rec, err := d.store.Find(ctx, id)
+	rec, err := d.store.Find(ctx, id)
+	for { // by its whole id from here on: "last" would soon be another one
 		if err != nil {
 			return record.Record{}, missing(err)
 		}
@@ -157,6 +157,7 @@ func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 			return rec.Shown(), ctx.Err()
 		case <-wake:
 		}
+		rec, err = d.store.Record(ctx, rec.ID)
 	}
 }
 
@@ -166,11 +167,13 @@ func (d *Daemon) Answer(ctx context.Context, id string) (api.Answer, error) {
 	if err != nil {
 		return api.Answer{}, missing(err)
 	}
+	id = rec.ID // "last" would soon be another one
 	// The wait is registered before the delivery is awaited: a quick agent may end its turn before we look again.
 	w := d.turns.Expect(rec.To, func(t agent.Turn) bool {
-		now, err := d.store.Find(ctx, id)
+		now, err := d.store.Record(ctx, id)
 		return err == nil && agent.SameText(t.Prompt, now.Text)
 	})
+	defer d.turns.Forget(w)
 	if rec, err = d.Wait(ctx, id); err != nil {
 		return api.Answer{}, err
 	}
@@ -180,7 +183,7 @@ func (d *Daemon) Answer(ctx context.Context, id string) (api.Answer, error) {
 	if t, ok := d.sessions.LastTurn(rec.To); ok && t.Ended && t.End.After(rec.Time) && agent.SameText(t.Prompt, rec.Text) {
 		return api.Answer{Record: rec, Answer: record.Mask(t.Answer), Failure: t.Failure}, nil
 	}
-	t, err := d.turns.Await(ctx, w)
+	t, err := w.Await(ctx)
 	if err != nil {
 		return api.Answer{Record: rec}, err
 	}

@@ -37,22 +37,24 @@ func (h *hub) See(ev session.Event) {
 	}
 }
 
-// Expect registers a wait before the turn can end; Await then waits for it.
+// Expect registers a wait before the turn can end; whoever asked calls Forget in the end.
 func (h *hub) Expect(name string, match func(agent.Turn) bool) *waiter {
 	w := &waiter{agent: name, match: match, turn: make(chan agent.Turn, 1)}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.waiters[w] = struct{}{}
-	h.mu.Unlock()
 	return w
 }
 
+// Forget ends a wait, whether or not its turn came.
+func (h *hub) Forget(w *waiter) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiters, w)
+}
+
 // Await returns the turn, or ctx's error.
-func (h *hub) Await(ctx context.Context, w *waiter) (agent.Turn, error) {
-	defer func() {
-		h.mu.Lock()
-		delete(h.waiters, w)
-		h.mu.Unlock()
-	}()
+func (w *waiter) Await(ctx context.Context) (agent.Turn, error) {
 	select {
 	case t := <-w.turn:
 		return t, nil
