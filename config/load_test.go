@@ -310,3 +310,27 @@ func TestAnErrorIsNotHiddenBehindWarnings(t *testing.T) {
 		t.Errorf("got %#v, want the warning too", problems)
 	}
 }
+
+// A hundred things worth knowing are no error, and hide none.
+func TestManyWarningsNeitherRefuseNorHideAnError(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("agents:\n  - {name: sh, pane: p, kind: shell}\n")
+	for i := range 150 {
+		fmt.Fprintf(&text, "  - {name: a%d, pane: p%d}\n", i, i)
+	}
+	text.WriteString("connections:\n")
+	for i := range 150 {
+		fmt.Fprintf(&text, "  - {from: a%d, to: sh}\n", i)
+	}
+	cfg, err := Parse("f.yaml", []byte(text.String()), testNames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(cfg.Warnings); n != 101 || cfg.Warnings[n-1].Message != "and 50 more problems" {
+		t.Errorf("%d warnings, the last is %v", n, cfg.Warnings[n-1])
+	}
+	_, err = Parse("f.yaml", []byte(text.String()+"x: 1\n"), testNames)
+	if err == nil || !strings.HasPrefix(err.Error(), "f.yaml:304:1: x: unknown key") {
+		t.Errorf("an error behind them: %v", err)
+	}
+}

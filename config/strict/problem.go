@@ -72,11 +72,13 @@ func (ps Problems) sorted() Problems {
 		}
 		return a.Column - b.Column
 	})
-	if len(ps) > maxProblems {
-		more := len(ps) - maxProblems
+	if errs := ps.Errors(); len(ps) > maxProblems && len(errs) > 0 {
+		ps = errs // none of them is to be cut off behind warnings
+	}
+	if more := len(ps) - maxProblems; more > 0 {
 		ps = append(ps[:maxProblems:maxProblems], Problem{
 			File: ps[0].File, Line: ps[maxProblems].Line, Column: ps[maxProblems].Column,
-			Message: fmt.Sprintf("and %d more problems", more),
+			Message: fmt.Sprintf("and %d more problems", more), Warning: ps[0].Warning, // as all of them
 		})
 	}
 	return ps
