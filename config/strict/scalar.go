@@ -31,31 +31,38 @@ func (d *Decoder) scalar(v Value, want string) (string, bool) {
 	return "", false
 }
 
+// text gives the text of the field behind p, and remembers where it was given; false after a problem.
+func (d *Decoder) text(p *string, v Value, most int) (string, bool) {
+	d.at[p] = v
+	s, ok := d.scalar(v, "a text")
+	if ok && len(s) > most {
+		d.Add(v, fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(s), most), "")
+		return "", false
+	}
+	return s, ok
+}
+
 // Text reads any text up to a length in bytes.
 func (d *Decoder) Text(p *string, most int) func(Value) {
 	return func(v Value) {
-		d.at[p] = v
-		s, ok := d.scalar(v, "a text")
-		if !ok {
-			return
+		if s, ok := d.text(p, v, most); ok {
+			*p = s
 		}
-		if len(s) > most {
-			d.Add(v, fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(s), most), "")
-			return
-		}
-		*p = s
 	}
 }
 
+// maxLine bounds texts of one line in bytes.
+const maxLine = 1000
+
 // Line reads a text of one line without control characters.
 func (d *Decoder) Line(p *string) func(Value) {
-	const most = 1000
-	read := d.Text(p, most)
 	return func(v Value) {
-		read(v)
-		if strings.ContainsFunc(*p, unicode.IsControl) {
-			d.Add(v, fmt.Sprintf("%s has control characters", Quote(*p)), "")
-			*p = ""
+		switch s, ok := d.text(p, v, maxLine); {
+		case !ok:
+		case strings.ContainsFunc(s, unicode.IsControl):
+			d.Add(v, fmt.Sprintf("%s has control characters", Quote(s)), "")
+		default:
+			*p = s
 		}
 	}
 }
@@ -65,19 +72,16 @@ const maxName = 64
 
 // Name reads a name. extra are punctuation characters that it may have besides . _ and -.
 func (d *Decoder) Name(p *string, extra string) func(Value) {
-	read := d.Text(p, maxName*utf8.UTFMax)
 	return func(v Value) {
-		read(v)
-		if d.Has(p) && *p == "" {
-			if n := Target(v.Node); n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == "" {
-				d.Add(v, "the name is empty", "")
-			}
-			return
-		}
-		if !validName(*p, extra) {
+		switch s, ok := d.text(p, v, maxName*utf8.UTFMax); {
+		case !ok:
+		case s == "":
+			d.Add(v, "the name is empty", "")
+		case !validName(s, extra):
 			d.Add(v, fmt.Sprintf("%s is no name: letters, digits and %s, up to %d characters, a letter or digit first",
-				Quote(*p), strings.Join(strings.Split("._-"+extra, ""), " "), maxName), "")
-			*p = ""
+				Quote(s), strings.Join(strings.Split("._-"+extra, ""), " "), maxName), "")
+		default:
+			*p = s
 		}
 	}
 }
@@ -99,35 +103,38 @@ func validName(s, extra string) bool {
 
 // Word reads one of a closed list of words.
 func (d *Decoder) Word(p *string, allowed ...string) func(Value) {
-	read := d.Text(p, 1000)
 	return func(v Value) {
-		before := *p
-		read(v)
-		if *p == before || slices.Contains(allowed, *p) {
+		s, ok := d.text(p, v, maxLine)
+		if !ok {
+			return
+		}
+		if slices.Contains(allowed, s) {
+			*p = s
 			return
 		}
 		hint := ""
-		if near := d.nearest(*p, allowed); near != "" {
+		if near := d.nearest(s, allowed); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		d.Add(v, fmt.Sprintf("%s is not allowed, allowed are: %s", Quote(*p), strings.Join(allowed, ", ")), hint)
-		*p = before
+		d.Add(v, fmt.Sprintf("%s is not allowed, allowed are: %s", Quote(s), strings.Join(allowed, ", ")), hint)
 	}
 }
 
 // Known reads a word that the program must know. What the contract names but this version lacks is said to be so.
 // An unknown word leaves an empty text.
 func (d *Decoder) Known(p *string, noun string, known, contract []string) func(Value) {
-	read := d.Text(p, 1000)
 	return func(v Value) {
-		before := *p
-		read(v)
+		s, ok := d.text(p, v, maxLine)
+		if !ok {
+			return
+		}
+		*p = s
 		switch {
-		case *p == before && !d.Has(p), slices.Contains(known, *p):
-		case slices.Contains(contract, *p):
-			d.Add(v, fmt.Sprintf("%s %q is not supported by this version", noun, *p), "supported: "+strings.Join(known, ", "))
-		case *p != before:
-			d.Add(v, fmt.Sprintf("unknown %s %s", noun, Quote(*p)), d.DidYouMean(*p, known))
+		case slices.Contains(known, s):
+		case slices.Contains(contract, s):
+			d.Add(v, fmt.Sprintf("%s %q is not supported by this version", noun, s), "supported: "+strings.Join(known, ", "))
+		default:
+			d.Add(v, fmt.Sprintf("unknown %s %s", noun, Quote(s)), d.DidYouMean(s, known))
 			*p = ""
 		}
 	}
@@ -269,13 +276,16 @@ const maxRegexp = 1000
 
 // Regexp reads a regular expression and compiles it.
 func (d *Decoder) Regexp(p *string) func(Value) {
-	read := d.Text(p, maxRegexp)
 	return func(v Value) {
-		read(v)
-		if _, err := regexp.Compile(*p); err != nil {
-			d.Add(v, fmt.Sprintf("%s is no regular expression: %s", Quote(*p), quoteless(err)), "the syntax is that of https://pkg.go.dev/regexp/syntax")
-			*p = ""
+		s, ok := d.text(p, v, maxRegexp)
+		if !ok {
+			return
 		}
+		if _, err := regexp.Compile(s); err != nil {
+			d.Add(v, fmt.Sprintf("%s is no regular expression: %s", Quote(s), quoteless(err)), "the syntax is that of https://pkg.go.dev/regexp/syntax")
+			return
+		}
+		*p = s
 	}
 }
 
