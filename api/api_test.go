@@ -34,7 +34,7 @@ func TestClientAndServerAgree(t *testing.T) {
 	}{
 		"status": {
 			func() (any, error) { return c.Status(ctx) },
-			Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: "sk-[masked]"}}},
+			Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: "sk-[masked]"}}, Config: ConfigState{Error: "sk-[masked]"}},
 			[]any{"status"},
 		},
 		"log":     {func() (any, error) { return c.Log(ctx, full) }, []record.Record{rec("r_1"), rec("r_2")}, []any{full}},

@@ -62,7 +62,7 @@ func (f *fakeControl) rec(id string) record.Record {
 }
 
 func (f *fakeControl) Status(context.Context) (Status, error) {
-	return Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: key}}}, f.note(Caller{}, "status")
+	return Status{Daemon: Daemon{PID: 1, Version: "v1"}, Queue: []Queued{{ID: "r_1", Detail: key}}, Config: ConfigState{Error: key}}, f.note(Caller{}, "status")
 }
 
 func (f *fakeControl) Log(_ context.Context, q LogQuery) ([]record.Record, error) {

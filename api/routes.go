@@ -42,9 +42,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for i := range s.Queue {
-		s.Queue[i].Detail = record.Mask(s.Queue[i].Detail)
-	}
+	s.Queue, s.Config.Error = shownQueue(s.Queue), record.Mask(s.Config.Error)
 	return writeJSON(w, s)
 }
 
@@ -181,12 +179,17 @@ func (h *Handler) queue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return writeJSON(w, shownQueue(queue))
+}
+
+// shownQueue is a queue as it may be shown.
+func shownQueue(queue []Queued) []Queued {
 	shown := make([]Queued, len(queue))
 	for i, q := range queue {
 		q.Detail = record.Mask(q.Detail)
 		shown[i] = q
 	}
-	return writeJSON(w, shown)
+	return shown
 }
 
 func (h *Handler) cancel(w http.ResponseWriter, r *http.Request) error {

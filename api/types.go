@@ -150,7 +150,8 @@ type Caller struct {
 	Unknown bool   // the caller could not be told (it is refused what a person may)
 }
 
-// Control is what the server asks of the daemon. Errors of type *Error carry a status and a hint.
+// Control is what the server asks of the daemon. Errors of type *Error carry a status and a hint. Texts come as they are
+// stored: the server masks what it shows.
 type Control interface {
 	Status(ctx context.Context) (Status, error)
 	Log(ctx context.Context, q LogQuery) ([]record.Record, error)

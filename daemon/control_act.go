@@ -31,7 +31,7 @@ func (d *Daemon) Send(ctx context.Context, c api.Caller, s api.Send) (record.Rec
 	if err != nil {
 		return record.Record{}, actError(err)
 	}
-	return rec.Shown(), nil
+	return rec, nil
 }
 
 func who(c api.Caller) string {
@@ -47,7 +47,7 @@ func (d *Daemon) Fire(ctx context.Context, c api.Caller, connection string) (rec
 	if err != nil {
 		return record.Record{}, actError(err)
 	}
-	return rec.Shown(), nil
+	return rec, nil
 }
 
 // Switch implements api.Control.
@@ -122,7 +122,7 @@ func (d *Daemon) Explain(ctx context.Context, what string) (api.Explanation, err
 		view := connectionView(ex.Connection)
 		out.Connection = &view
 		for _, c := range ex.Checks {
-			out.Checks = append(out.Checks, api.Check{Name: c.Name, OK: c.OK, Text: record.Mask(c.Text)})
+			out.Checks = append(out.Checks, api.Check(c))
 		}
 		return out, nil
 	}
@@ -130,7 +130,6 @@ func (d *Daemon) Explain(ctx context.Context, what string) (api.Explanation, err
 	if findErr != nil {
 		return api.Explanation{}, actError(err) // neither: the engine's error names the nearest connection
 	}
-	rec = rec.Shown()
 	return api.Explanation{Record: &rec, Checks: recordChecks(rec), Verdict: recordVerdict(rec)}, nil
 }
 

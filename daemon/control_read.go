@@ -104,7 +104,7 @@ func (d *Daemon) Queue(ctx context.Context) ([]api.Queued, error) {
 		r := it.Record
 		out = append(out, api.Queued{
 			ID: r.ID, Connection: r.Connection, From: r.From, To: it.Target, Reason: r.Reason,
-			Detail: record.Mask(r.Detail), Since: r.Time, Expires: it.Expires,
+			Detail: r.Detail, Since: r.Time, Expires: it.Expires,
 		})
 	}
 	return out, nil
@@ -112,11 +112,7 @@ func (d *Daemon) Queue(ctx context.Context) ([]api.Queued, error) {
 
 // Log implements api.Control.
 func (d *Daemon) Log(ctx context.Context, q api.LogQuery) ([]record.Record, error) {
-	recs, err := d.store.Log(ctx, store.Query(q))
-	for i := range recs {
-		recs[i] = recs[i].Shown()
-	}
-	return recs, err
+	return d.store.Log(ctx, store.Query(q))
 }
 
 // Record implements api.Control.
@@ -125,7 +121,7 @@ func (d *Daemon) Record(ctx context.Context, id string) (record.Record, error) {
 	if err != nil {
 		return record.Record{}, missing(err)
 	}
-	return rec.Shown(), nil
+	return rec, nil
 }
 
 func missing(err error) error {
@@ -137,7 +133,7 @@ func missing(err error) error {
 
 // Follow implements api.Control. A follower that is slow loses nothing: it reads on from the last change that it saw.
 func (d *Daemon) Follow(ctx context.Context, q api.LogQuery, each func(record.Record) error) error {
-	return d.store.Follow(ctx, store.Query(q), func(r record.Record) error { return each(r.Shown()) })
+	return d.store.Follow(ctx, store.Query(q), each)
 }
 
 // Wait implements api.Control.
@@ -150,11 +146,11 @@ func (d *Daemon) Wait(ctx context.Context, id string) (record.Record, error) {
 			return record.Record{}, missing(err)
 		}
 		if rec.Outcome.Final() && rec.Outcome != record.QueuedByTarget {
-			return rec.Shown(), nil
+			return rec, nil
 		}
 		select {
 		case <-ctx.Done():
-			return rec.Shown(), ctx.Err()
+			return rec, ctx.Err()
 		case <-wake:
 		}
 		rec, err = d.store.Record(ctx, rec.ID)
@@ -181,13 +177,13 @@ func (d *Daemon) Answer(ctx context.Context, id string) (api.Answer, error) {
 		return api.Answer{Record: rec}, nil
 	}
 	if t, ok := d.sessions.LastTurn(rec.To); ok && t.Ended && t.End.After(rec.Time) && agent.SameText(t.Prompt, rec.Text) {
-		return api.Answer{Record: rec, Answer: record.Mask(t.Answer), Failure: t.Failure}, nil
+		return api.Answer{Record: rec, Answer: t.Answer, Failure: t.Failure}, nil
 	}
 	t, err := w.Await(ctx)
 	if err != nil {
 		return api.Answer{Record: rec}, err
 	}
-	return api.Answer{Record: rec, Answer: record.Mask(t.Answer), Failure: t.Failure}, nil
+	return api.Answer{Record: rec, Answer: t.Answer, Failure: t.Failure}, nil
 }
 
 // Identify implements api.Control (A9, A10): the kernel's pid of the peer, then its parents up to an agent's process.
