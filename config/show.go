@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,10 +14,7 @@ import (
 // Show writes a configuration as YAML with every default visible. It can be loaded again. Secrets are in no
 // configuration: only the name of the variable or file that holds a key is.
 func Show(c *Config) []byte {
-	var tmux []*yaml.Node
-	for _, t := range c.Tmux {
-		tmux = append(tmux, mapping("socket", t.Socket, "poll", t.Poll))
-	}
+	tmux := each(c.Tmux, func(t Tmux) *yaml.Node { return mapping("socket", t.Socket, "poll", t.Poll) })
 	doc := mapping("tmux", tmux, "dispatch", c.Dispatch, "idle_delay", c.IdleDelay)
 	if l := c.LLM; l != nil {
 		put(doc, "llm", mapping("provider", l.Provider, "model", l.Model, "base_url", l.BaseURL, "api_key_env", l.APIKeyEnv,
@@ -191,11 +187,9 @@ func quoted(s string) *yaml.Node {
 }
 
 func each[T any](items []T, show func(T) *yaml.Node) []*yaml.Node {
-	return slices.Collect(func(yield func(*yaml.Node) bool) {
-		for _, i := range items {
-			if !yield(show(i)) {
-				return
-			}
-		}
-	})
+	nodes := make([]*yaml.Node, len(items))
+	for i, item := range items {
+		nodes[i] = show(item)
+	}
+	return nodes
 }

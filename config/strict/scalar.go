@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -188,30 +189,52 @@ func (d *Decoder) Boolean(p *bool) func(Value) {
 	}
 }
 
-// Duration reads a time with its unit.
-func (d *Decoder) Duration(p *time.Duration, low, high time.Duration) func(Value) {
+// unit says how a quantity with its unit is read and written.
+type unit[T cmp.Ordered] struct {
+	noun   string // what is expected
+	bare   string // hint for a number without a unit, which is put in
+	parse  func(string) (T, error)
+	format func(T) string
+}
+
+// quantity reads a number with its unit.
+func quantity[T cmp.Ordered](d *Decoder, p *T, low, high T, u unit[T]) func(Value) {
 	return func(v Value) {
 		d.at[p] = v
 		n := Target(v.Node)
 		if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!int" || n.ShortTag() == "!!float") {
-			d.Add(v, fmt.Sprintf("%.40s has no unit", n.Value), fmt.Sprintf("units: ms s m h d; write %.40ss for seconds", n.Value))
+			d.Add(v, fmt.Sprintf("%.40s has no unit", n.Value), fmt.Sprintf(u.bare, n.Value))
 			return
 		}
-		s, ok := d.scalar(v, "a time with its unit, such as 8s")
+		s, ok := d.scalar(v, u.noun)
 		if !ok {
 			return
 		}
-		t, err := ParseDuration(s)
+		q, err := u.parse(s)
 		if err != nil {
 			d.Add(v, err.Error(), "")
 			return
 		}
-		if t < low || t > high {
-			d.Add(v, fmt.Sprintf("%s is out of range, allowed is %s to %s", Quote(s), FormatDuration(low), FormatDuration(high)), "")
+		if q < low || q > high {
+			d.Add(v, fmt.Sprintf("%s is out of range, allowed is %s to %s", Quote(s), u.format(low), u.format(high)), "")
 			return
 		}
-		*p = t
+		*p = q
 	}
+}
+
+// Duration reads a time with its unit.
+func (d *Decoder) Duration(p *time.Duration, low, high time.Duration) func(Value) {
+	return quantity(d, p, low, high, unit[time.Duration]{
+		"a time with its unit, such as 8s", "units: ms s m h d; write %.40ss for seconds", ParseDuration, FormatDuration,
+	})
+}
+
+// Size reads a number of bytes with its unit.
+func (d *Decoder) Size(p *int, low, high int) func(Value) {
+	return quantity(d, p, low, high, unit[int]{
+		"a size with its unit, such as 100KB", "units: B KB MB KiB MiB; write %.40sB for bytes", ParseSize, FormatSize,
+	})
 }
 
 // Delays reads a range of times, such as 50ms-80ms, or one time for both ends.
@@ -242,32 +265,6 @@ func (d *Decoder) Delays(from, to *time.Duration, high time.Duration) func(Value
 		default:
 			*from, *to = a, b
 		}
-	}
-}
-
-// Size reads a number of bytes with its unit.
-func (d *Decoder) Size(p *int, low, high int) func(Value) {
-	return func(v Value) {
-		d.at[p] = v
-		n := Target(v.Node)
-		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
-			d.Add(v, fmt.Sprintf("%.40s has no unit", n.Value), fmt.Sprintf("units: B KB MB KiB MiB; write %.40sB for bytes", n.Value))
-			return
-		}
-		s, ok := d.scalar(v, "a size with its unit, such as 100KB")
-		if !ok {
-			return
-		}
-		b, err := ParseSize(s)
-		if err != nil {
-			d.Add(v, err.Error(), "")
-			return
-		}
-		if b < low || b > high {
-			d.Add(v, fmt.Sprintf("%s is out of range, allowed is %s to %s", Quote(s), FormatSize(low), FormatSize(high)), "")
-			return
-		}
-		*p = b
 	}
 }
 
