@@ -2,18 +2,16 @@ package tmux
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
-var paneID = regexp.MustCompile(`^%[0-9]{1,10}$`)
-
 // ValidPane reports whether id is a pane id, the only form in which a pane is ever named to tmux: names match by
 // prefix and glob, and an empty target is the pane that was used last.
-func ValidPane(id string) bool { return paneID.MatchString(id) }
+func ValidPane(id string) bool { return isID(id, '%') }
 
 // Capture implements Conn.
 func (c *conn) Capture(ctx context.Context, panes []string, opt CaptureOptions) (map[string]Screen, error) {
@@ -28,7 +26,7 @@ func (c *conn) Capture(ctx context.Context, panes []string, opt CaptureOptions) 
 	if len(panes) == 0 {
 		return map[string]Screen{}, nil
 	}
-	mark := nonce()
+	mark := rand.Text()
 	stdin, err := stdinFile(captureScript(panes, mark, opt))
 	if err != nil {
 		return nil, fmt.Errorf("capture %d panes: %w", len(panes), err)

@@ -3,8 +3,6 @@ package tmux
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -51,13 +49,13 @@ func (c *conn) run(ctx context.Context, what string, stdin *os.File, args ...str
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return answer{out: stdout.Bytes(), stderr: stderr.Bytes()}, nil
+		return answer{out: stdout.kept.Bytes(), stderr: stderr.kept.Bytes()}, nil
 	case parent.Err() != nil:
 		return answer{}, fmt.Errorf("tmux %s: %w", what, parent.Err())
 	case ctx.Err() != nil:
 		return answer{}, fmt.Errorf("tmux %s: timed out after %s: %w", what, c.timeout, ctx.Err())
 	case errors.As(err, &exit) && exit.Exited():
-		return answer{out: stdout.Bytes(), stderr: stderr.Bytes(), code: exit.ExitCode()}, nil
+		return answer{out: stdout.kept.Bytes(), stderr: stderr.kept.Bytes(), code: exit.ExitCode()}, nil
 	default: // killed by somebody else, cut off, not startable
 		return answer{}, fmt.Errorf("tmux %s: %w", what, err)
 	}
@@ -86,26 +84,21 @@ func (a answer) noSessions() bool {
 
 // limited is a buffer for output that may not grow without bound. Over the limit it drops the rest or fails.
 type limited struct {
-	bytes.Buffer
+	kept bytes.Buffer // not embedded: its ReadFrom would pass Write by
 	max  int
 	drop bool
 }
 
 // Write implements io.Writer.
 func (l *limited) Write(p []byte) (int, error) {
-	if room := l.max - l.Len(); len(p) > room {
+	if room := l.max - l.kept.Len(); len(p) > room {
 		if !l.drop {
 			return 0, fmt.Errorf("more than %d bytes of output", l.max)
 		}
-		l.Buffer.Write(p[:room])
+		l.kept.Write(p[:room])
 		return len(p), nil
 	}
-	return l.Buffer.Write(p)
-}
-
-// ReadFrom keeps io.Copy from growing the embedded buffer past the limit.
-func (l *limited) ReadFrom(r io.Reader) (int64, error) {
-	return io.Copy(struct{ io.Writer }{l}, r)
+	return l.kept.Write(p)
 }
 
 // firstLine is the first line of a message, bounded and printable.
@@ -120,13 +113,6 @@ func firstLine(text []byte) string {
 		}
 		return r
 	}, line)
-}
-
-// nonce is a word that nothing on a screen, in a name or in a path can know.
-func nonce() string {
-	var b [12]byte
-	_, _ = rand.Read(b[:]) // never fails since Go 1.24
-	return hex.EncodeToString(b[:])
 }
 
 // stdinFile makes a client's whole standard input before the client starts. A pipe would be filled while the client reads

@@ -229,13 +229,11 @@ func lookAt(t testing.TB, c tmux.Conn, pane string) (tmux.Snapshot, tmux.Pane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range snap.Panes {
-		if p.ID == pane {
-			return snap, p
-		}
+	p, ok := snap.Pane(pane)
+	if !ok {
+		t.Fatalf("no pane %s in %+v", pane, snap)
 	}
-	t.Fatalf("no pane %s in %+v", pane, snap)
-	return snap, tmux.Pane{}
+	return snap, p
 }
 
 var markers atomic.Int32

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,9 +10,10 @@ import (
 	"time"
 )
 
-// The list's layout: a nonce, fields that can't hold a tab, then free text as netstrings ("5:title,"; n: counts bytes).
-// Window names may hold tabs and pane_current_path even newlines (3.3a), so nothing can be split at either; and since
-// the nonce begins every record, one pane whose text can't be read does not take the others with it.
+// The list's layout: a nonce (a word that no screen, name or path can know), fields that can't hold a tab, then free text as
+// netstrings ("5:title,"; n: counts bytes). Window names may hold tabs and pane_current_path even newlines (3.3a), so nothing
+// can be split at either; and since the nonce begins every record, one pane whose text can't be read does not take the
+// others with it.
 const (
 	listHead  = "\t#{pid}\t#{start_time}"
 	listPlain = "\t#{pane_id}\t#{pane_pid}\t#{pane_dead}\t#{pane_in_mode}\t#{pane_input_off}\t#{pane_synchronized}" +
@@ -27,7 +29,7 @@ var errList = errors.New("tmux list: unexpected answer")
 // List implements Conn.
 func (c *conn) List(ctx context.Context) (Snapshot, error) {
 	taken := time.Now()
-	mark := nonce()
+	mark := rand.Text()
 	a, err := c.run(ctx, "list", nil, "display-message", "-p", mark+listHead, ";", "list-panes", "-a", "-F", mark+listPlain+listText)
 	if err != nil {
 		return Snapshot{}, err

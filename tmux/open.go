@@ -81,7 +81,7 @@ func Open(opt Options) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if version.Before(minVersion) {
+	if version.before(minVersion) {
 		return nil, fmt.Errorf("%s is tmux %s, which is too old: %s or newer is needed", binary, version, minVersion)
 	}
 	return c, nil
@@ -150,60 +150,55 @@ func clientEnv(environ []string) []string {
 	return env
 }
 
-// Version is a version of tmux, such as 3.3a.
-type Version struct {
-	Major, Minor int
-	Patch        string // "a"
-	Name         string // as tmux gave it, "next-3.6"
+// release is a version of tmux, such as 3.3a. Patch letters change nothing here.
+type release struct {
+	major, minor int
+	name         string // as tmux gave it, "next-3.6"
 }
 
 // minVersion is the first version with -N, the n: modifier and copy-mode -q.
-var minVersion = Version{Major: 3, Minor: 2, Name: "3.2"}
+var minVersion = release{major: 3, minor: 2, name: "3.2"}
 
-var versionForm = regexp.MustCompile(`^(?:next-)?([0-9]{1,4})\.([0-9]{1,4})([a-z]?)(?:-rc[0-9]*)?$`)
+var versionForm = regexp.MustCompile(`^(?:next-)?([0-9]{1,4})\.([0-9]{1,4})[a-z]?(?:-rc[0-9]*)?$`)
 
-// ParseVersion reads what `tmux -V` prints.
-func ParseVersion(text string) (Version, error) {
+// parseVersion reads what `tmux -V` prints.
+func parseVersion(text string) (release, error) {
 	name, ok := strings.CutPrefix(strings.TrimSpace(text), "tmux ")
 	if !ok {
-		return Version{}, fmt.Errorf("%.60q is not a version of tmux", text)
+		return release{}, fmt.Errorf("%.60q is not a version of tmux", text)
 	}
 	// A build from git says "master"; the one in OpenBSD's base bears OpenBSD's version (6.9, of 2021, has 3.2's code).
 	if name == "master" || strings.HasPrefix(name, "openbsd-") {
-		return Version{Major: 99, Name: name}, nil
+		return release{major: 99, name: name}, nil
 	}
 	m := versionForm.FindStringSubmatch(name)
 	if m == nil {
-		return Version{}, fmt.Errorf("%.60q is not a version of tmux", text)
+		return release{}, fmt.Errorf("%.60q is not a version of tmux", text)
 	}
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
-	return Version{Major: major, Minor: minor, Patch: m[3], Name: name}, nil
+	return release{major: major, minor: minor, name: name}, nil
 }
 
 // String is the version as tmux gave it.
-func (v Version) String() string { return v.Name }
+func (v release) String() string { return v.name }
 
-// Before reports whether v is older than w, which has no patch letter.
-func (v Version) Before(w Version) bool {
-	if v.Major != w.Major {
-		return v.Major < w.Major
-	}
-	return v.Minor < w.Minor
+func (v release) before(w release) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
 }
 
 // clientVersion asks the binary, not a server.
-func (c *conn) clientVersion() (Version, error) {
+func (c *conn) clientVersion() (release, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.binary, "-V")
 	cmd.Env, cmd.WaitDelay = c.env, waitDelay
 	out, err := cmd.CombinedOutput()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Version{}, fmt.Errorf("ask %s for its version: timed out after %s", c.binary, c.timeout)
+		return release{}, fmt.Errorf("ask %s for its version: timed out after %s", c.binary, c.timeout)
 	}
 	if err != nil {
-		return Version{}, fmt.Errorf("ask %s for its version: %w (%s)", c.binary, err, firstLine(out))
+		return release{}, fmt.Errorf("ask %s for its version: %w (%s)", c.binary, err, firstLine(out))
 	}
-	return ParseVersion(string(out))
+	return parseVersion(string(out))
 }

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -68,7 +69,7 @@ func (c *conn) Disown(ctx context.Context, owner string) error {
 
 // Clients implements Conn.
 func (c *conn) Clients(ctx context.Context) ([]Client, error) {
-	mark := nonce()
+	mark := rand.Text()
 	a, err := c.run(ctx, "list clients", nil, "list-clients", "-F",
 		mark+"\t#{client_activity}\t#{client_control_mode}\t#{session_id}\t#{pane_id}\t#{client_name}")
 	switch {

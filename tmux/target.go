@@ -63,6 +63,15 @@ func (m Match) test(p Pane) bool {
 		(m.Command == "" || wild(m.Command, p.Command))
 }
 
+// Pane is the pane with this id; false if there is none.
+func (s Snapshot) Pane(id string) (Pane, bool) {
+	i := slices.IndexFunc(s.Panes, func(p Pane) bool { return p.ID == id })
+	if i < 0 {
+		return Pane{}, false
+	}
+	return s.Panes[i], true
+}
+
 // filter goes through all places of all panes and returns each pane that has one that fits, once.
 func (s Snapshot) filter(test func(Pane) bool) []Pane {
 	var found []Pane
