@@ -43,7 +43,9 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 		}
 	}
 	l.judge(now, sc, t)
-	l.lookCloser(sc, t)
+	if l.live && sc != nil {
+		l.lookCloser()
+	}
 	if l.view.Since = t.view.Load().Since; l.view.State != t.view.Load().State {
 		l.view.Since = now
 	}
@@ -62,12 +64,8 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 func (s *Sessions) Left(v View) string { return proc.Left(s.procs, v.Process) }
 
 // lookCloser lets the screen object to what the records allow.
-func (l *look) lookCloser(sc *agent.Screen, t *tracked) {
-	v := &l.view
-	if !l.live || sc == nil {
-		return
-	}
-	reading := l.read(sc, t)
+func (l *look) lookCloser() {
+	v, reading := &l.view, l.reading
 	v.Box = reading.Box
 	switch {
 	case v.State != record.StateIdle:

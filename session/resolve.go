@@ -52,7 +52,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 	case ended != "":
 		v.State, v.Gone, v.Evidence, v.Problem = record.StateGone, true, ended, ended
 		v.Cwd = st.records.Session.Cwd // its last turn may still be waited for
-		v.Pane, _ = pane(snap, st.pane)
+		v.Pane, _ = snap.Pane(st.pane)
 	case err != nil:
 		v.State, v.Problem, v.Evidence = record.StateGone, err.Error(), "no pane matches"
 		if st.lost || !errors.Is(err, tmux.ErrNoPane) { // a restarted server may get the pane back
@@ -68,7 +68,7 @@ func (st *seat) place(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[
 
 // follow looks at the pane in which the agent was. It returns how it has ended, or "" with what is there in the view.
 func (st *seat) follow(spec Spec, snap tmux.Snapshot, tab *proc.Table, taken map[string]string, v *View) string {
-	p, ok := pane(snap, st.pane)
+	p, ok := snap.Pane(st.pane)
 	switch {
 	case !ok:
 		return fmt.Sprintf("pane %s is gone", st.pane)
@@ -175,14 +175,5 @@ func candidates(spec Spec, snap tmux.Snapshot, first tmux.Identity) ([]tmux.Pane
 	if spec.Target != "" {
 		return tmux.Resolve(snap, spec.Target)
 	}
-	return tmux.ResolveMatch(snap, tmux.Match(spec.Match))
-}
-
-func pane(snap tmux.Snapshot, id string) (tmux.Pane, bool) {
-	for _, p := range snap.Panes {
-		if p.ID == id {
-			return p, true
-		}
-	}
-	return tmux.Pane{}, false
+	return tmux.ResolveMatch(snap, spec.Match)
 }

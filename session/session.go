@@ -21,9 +21,8 @@ type Spec struct {
 	Complete string // extra completion pattern, a regular expression; "" is none
 }
 
-// Match selects a pane by what it shows; empty fields match everything, all others are compared exactly, but for Command
-// and Title, in which a "*" stands for anything.
-type Match struct{ Session, Window, Title, Cwd, Command string }
+// Match selects a pane by what it shows.
+type Match = tmux.Match
 
 // View is what is known of one agent at one moment.
 type View struct {

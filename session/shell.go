@@ -35,7 +35,7 @@ func (s *Sessions) followShell(ctx context.Context, srv *server, t *tracked, l *
 			events = append(events, sh.open(sh.prompt.Typed(v.Pane, t.screen.Screen), now)...)
 		}
 	case record.StateIdle:
-		at := screen.PromptAt(v.Pane, t.screen.Screen, l.read(t.screen.Screen, t).Box)
+		at := screen.PromptAt(v.Pane, t.screen.Screen, l.reading.Box)
 		if !at.Seen {
 			break
 		}

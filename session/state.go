@@ -19,9 +19,10 @@ const idleHold = 300 * time.Millisecond
 
 // look is what list, processes and records say of an agent in one moment. The screen is added where it is needed.
 type look struct {
-	view View
-	seat seat
-	live bool // its process is in the pane
+	view    View
+	seat    seat
+	live    bool          // its process is in the pane
+	reading agent.Reading // of the screen, by judge; zero if no screen was given
 }
 
 // lookAt finds an agent and reads its records. st is changed: the watcher passes its own, Look a copy.
@@ -55,10 +56,13 @@ func (l *look) recorded() bool { return l.seat.records.Session.ID != "" }
 // judge settles the state by the strongest evidence that speaks: process, session record, screen, pattern.
 func (l *look) judge(now time.Time, sc *agent.Screen, t *tracked) {
 	v := &l.view
+	if l.live {
+		l.reading = l.read(sc, t)
+	}
 	switch {
 	case !l.live:
 	case v.Shell:
-		l.judgeShell(sc, t)
+		l.judgeShell()
 	case proc.Stopped(v.Process):
 		v.State, v.Evidence = record.StateSuspended, fmt.Sprintf("suspended (stopped, %s in foreground)", v.Pane.Command)
 	case !proc.Foreground(v.Process):
@@ -69,7 +73,7 @@ func (l *look) judge(now time.Time, sc *agent.Screen, t *tracked) {
 	case l.recorded():
 		l.judgeRecord(now)
 	default:
-		l.judgeScreen(now, sc, t)
+		l.judgeScreen(now)
 	}
 	v.Hold = hold(*v)
 }
@@ -89,10 +93,9 @@ func (l *look) judgeRecord(now time.Time) {
 }
 
 // judgeScreen judges a kind that keeps no session record, or a process that has not written one.
-func (l *look) judgeScreen(now time.Time, sc *agent.Screen, t *tracked) {
+func (l *look) judgeScreen(now time.Time) {
 	v, r := &l.view, &l.seat.records
-	reading := l.read(sc, t)
-	v.State, v.Evidence = reading.State, "screen: "+reading.Rule
+	v.State, v.Evidence = l.reading.State, "screen: "+l.reading.Rule
 	if l.seat.kind.Records == nil || l.seat.kind.Records.SessionFile == nil {
 		if v.State == "" {
 			v.State, v.Evidence = record.StateUnknown, "screen says nothing"
@@ -114,14 +117,13 @@ func (l *look) judgeScreen(now time.Time, sc *agent.Screen, t *tracked) {
 }
 
 // judgeShell: a shell that is not in the foreground runs a command, whatever its screen shows.
-func (l *look) judgeShell(sc *agent.Screen, t *tracked) {
+func (l *look) judgeShell() {
 	v := &l.view
 	if !proc.Foreground(v.Process) || proc.Stopped(v.Process) {
 		v.State, v.Evidence = record.StateBusy, fmt.Sprintf("%s in foreground", v.Pane.Command)
 		return
 	}
-	reading := l.read(sc, t)
-	v.State, v.Evidence = reading.State, "shell in foreground, screen: "+reading.Rule
+	v.State, v.Evidence = l.reading.State, "shell in foreground, screen: "+l.reading.Rule
 	if v.State == "" {
 		v.State, v.Evidence = record.StateUnknown, "shell in foreground, no prompt seen"
 	}

@@ -62,7 +62,7 @@ func (c *fakeConn) Capture(_ context.Context, panes []string, opt tmux.CaptureOp
 	c.captures++
 	out := map[string]tmux.Screen{}
 	for _, id := range panes {
-		if p, ok := pane(c.snap, id); ok {
+		if p, ok := c.snap.Pane(id); ok {
 			rows := append([]string(nil), c.screens[id]...)
 			for !opt.Joined && len(rows) < p.Height {
 				rows = append(rows, "")

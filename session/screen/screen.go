@@ -133,18 +133,16 @@ func rowsFrom(ctx context.Context, conn tmux.Conn, id string, from int) (tmux.Pa
 	if err != nil {
 		return tmux.Pane{}, nil, err
 	}
-	for _, p := range snap.Panes {
-		if p.ID != id || p.Dead {
-			continue
-		}
-		history := 0
-		if from >= 0 {
-			history = min(History, max(0, p.History-from))
-		}
-		rows, err := capture(ctx, conn, id, tmux.CaptureOptions{History: history})
-		return p, rows, err
+	p, ok := snap.Pane(id)
+	if !ok || p.Dead {
+		return tmux.Pane{}, nil, fmt.Errorf("pane %s: %w", id, tmux.ErrNoPane)
 	}
-	return tmux.Pane{}, nil, fmt.Errorf("pane %s: %w", id, tmux.ErrNoPane)
+	history := 0
+	if from >= 0 {
+		history = min(History, max(0, p.History-from))
+	}
+	rows, err := capture(ctx, conn, id, tmux.CaptureOptions{History: history})
+	return p, rows, err
 }
 
 // lastRow is the row in which the last occurrence of a text ends, blanks and wraps apart; -1 if it is not in rows[from:].
