@@ -231,3 +231,26 @@ func (d *decoder) warnShell(a *Agent, at value) {
 		d.Warn(at, fmt.Sprintf("agent %s is a shell: text that is sent to it runs there as commands", strict.Quote(a.Name)), "")
 	}
 }
+
+// warnIdle warns of what this version checks and then does nothing with. What says no more than the default is left alone:
+// Show writes it too. docs/configuration.md has the same list (a test compares).
+func (d *decoder) warnIdle(c *Config) {
+	warn := func(p any, set bool) {
+		if set {
+			d.Warn(d.At(p), "this has no effect in this version", "")
+		}
+	}
+	warn(c.LLM, c.LLM != nil)
+	for i := range c.Agents {
+		a := &c.Agents[i]
+		warn(&a.Model, a.Model != "")
+		warn(&a.Command, len(a.Command) > 0)
+		warn(&a.Cwd, a.Cwd != "")
+		warn(&a.Tools, len(a.Tools) > 0)
+		warn(&a.Consult, a.Consult == "pane")
+	}
+	for i := range c.Connections {
+		x := &c.Connections[i]
+		warn(&x.OnError, x.OnError == "skip")
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestEveryKeyIsDocumented(t *testing.T) {
@@ -58,6 +60,54 @@ func TestTheExamplesOfTheDocumentationLoad(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no example was found")
+	}
+}
+
+// TestKeysWithoutEffectAreWarnedOfAndDocumented: what the documentation says to be without effect is what is warned of, no more and
+// no less, and only if it says something else than its default.
+func TestKeysWithoutEffectAreWarnedOfAndDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile("without effect in this version: (.*)").FindStringSubmatch(string(doc))
+	if line == nil {
+		t.Fatal("the documentation does not say which keys are without effect")
+	}
+	var documented []string
+	for _, m := range regexp.MustCompile("`([a-z_.]+)`").FindAllStringSubmatch(line[1], -1) {
+		documented = append(documented, m[1])
+	}
+	slices.Sort(documented)
+	for text, want := range map[string][]string{
+		`
+llm: {provider: mock}
+agents:
+  - {name: a, pane: p, tools: [set_route], consult: pane, command: [claude, -p], cwd: /src}
+  - {name: b, pane: q}
+  - {name: c, model: mock}
+connections: [{from: a, to: b, on_error: skip}]
+`: documented,
+		`
+agents: [{name: a, pane: p, tools: [], consult: fresh}, {name: b, pane: q}]
+connections: [{from: a, to: b, on_error: legacy}]
+`: nil,
+	} {
+		cfg, err := Parse("f.yaml", []byte(text), testNames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var warned []string
+		for _, w := range cfg.Warnings {
+			if w.Message != "this has no effect in this version" || w.Line == 0 {
+				t.Errorf("another warning: %v", w)
+			}
+			warned = append(warned, regexp.MustCompile(`\[\d+\]`).ReplaceAllString(w.Key, ""))
+		}
+		slices.Sort(warned)
+		if diff := cmp.Diff(warned, want); diff != "" {
+			t.Errorf("%s(-warned +documented):\n%s", text, diff)
+		}
 	}
 }
 

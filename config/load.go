@@ -111,6 +111,7 @@ func (d *decoder) finish(c *Config, top value) {
 	d.checkFlows(c)
 	d.checkNames(c)
 	d.checkApprove(c)
+	d.warnIdle(c)
 	if !slices.Contains(c.Approve, "set_route") {
 		c.Approve = append(c.Approve, "set_route")
 	}
