@@ -49,7 +49,7 @@ type policy struct{ d *Daemon }
 // Check implements deliver.Policy.
 func (p policy) Check(ctx context.Context, it record.Item, now time.Time) deliver.Verdict {
 	if v, ok := p.d.sessions.View(it.Target); ok {
-		if ours, other := p.d.claims.Held(v.Socket); !ours {
+		if ours, other := p.d.claims.Held(ctx, v.Socket, v.Server); !ours {
 			detail := fmt.Sprintf("tmux server %q is not claimed yet", v.Socket)
 			if other != "" {
 				detail = fmt.Sprintf("another madohub daemon (pid %d) holds tmux server %q", ownerPID(other), v.Socket)
@@ -57,8 +57,7 @@ func (p policy) Check(ctx context.Context, it record.Item, now time.Time) delive
 			return deliver.Verdict{Outcome: record.Held, Reason: record.ServerUnreachable, Detail: detail}
 		}
 	}
-	v := p.d.engine.Check(ctx, it, now)
-	return deliver.Verdict{Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail, Retry: v.Retry}
+	return deliver.Verdict(p.d.engine.Check(ctx, it, now))
 }
 
 // see takes one event of a session to all who care. It is called by the watcher, in order for each agent.

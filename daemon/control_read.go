@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 
 	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/api"
@@ -26,7 +27,7 @@ func (d *Daemon) Status(ctx context.Context) (api.Status, error) {
 		Daemon: api.Daemon{PID: os.Getpid(), Version: d.opt.Version, Started: d.started, State: d.opt.StateDir, Socket: d.opt.Socket},
 		Queue:  queue, Config: d.configState(),
 		Dispatch: api.Dispatch{Configured: dispatch.Configured, Effective: dispatch.Effective, Why: dispatch.Why},
-		Agents:   []api.Agent{}, Connections: []api.Connection{}, Warnings: d.warnings,
+		Agents:   []api.Agent{}, Connections: []api.Connection{}, Warnings: slices.Clone(d.warnings),
 	}
 	// A draft is looked for only when a delivery is due, so it is the queue that knows of it.
 	drafts := map[string]bool{}
@@ -51,7 +52,7 @@ func (d *Daemon) Status(ctx context.Context) (api.Status, error) {
 	}
 	for _, t := range d.sessions.Servers() {
 		s.Tmux = append(s.Tmux, serverView(t))
-		if ours, other := d.claims.Held(t.Socket); !ours && other != "" {
+		if other := d.claims.Other(t.Socket); other != "" {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("tmux server %q is held by another madohub daemon (pid %d): nothing is typed into it",
 				t.Socket, ownerPID(other)))
 		}
