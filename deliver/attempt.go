@@ -216,7 +216,7 @@ func (a *attempt) intend(ctx context.Context) (verdict, bool) {
 func (a *attempt) run(do func(*typist.Job) typist.End) typist.End {
 	j := &typist.Job{
 		Target: a.it.Target, Sessions: a.d.o.Sessions, Conn: a.conn, Typing: a.typ, Text: a.text,
-		Intent: a.in, View: a.view, Mark: a.mark, Gated: a.rec.Updated, Before: a.before, Expires: a.it.Expires, Log: a.d.o.Log,
+		Intent: a.in, View: a.view, Mark: a.mark, Gated: a.gated(), Before: a.before, Expires: a.it.Expires, Log: a.d.o.Log,
 		Hold: func(ctx context.Context, r record.Reason, detail string) { a.d.hold(ctx, a.rec, r, detail) },
 		Advance: func(ctx context.Context, in record.Intent) {
 			if err := a.d.o.Store.Advance(ctx, in); err != nil {
@@ -241,6 +241,11 @@ func (a *attempt) run(do func(*typist.Job) typist.End) typist.End {
 		a.t.typed = time.Now()
 	}
 	return e
+}
+
+// gated is when the gate was passed. A record keeps it through a crash, unlike the time of its last change.
+func (a *attempt) gated() time.Time {
+	return a.rec.Time.Add(time.Duration(a.rec.Timings.Hold) * time.Millisecond)
 }
 
 // close ends an attempt as its end says. The second result: the claim on the record stays.

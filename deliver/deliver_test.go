@@ -313,6 +313,30 @@ func TestKeysOutOfSight(t *testing.T) {
 	}
 }
 
+// TestKeysOutOfSightBeforeARestart: a person's keys count from the gate on, whatever was noted since and by which run.
+func TestKeysOutOfSightBeforeARestart(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.small = true
+		w.hook = func(w *world, call string, n int) error {
+			if call == "paste" && n == 3 {
+				w.activity, w.state = time.Now().Unix(), record.StateBusy
+			}
+			return nil
+		}
+		w.add("r_1", threeLines)
+		_, stop := w.start(w.options())
+		time.Sleep(10 * time.Second)
+		w.want("r_1", record.Held, record.TargetBusy)
+		w.set(func(w *world) { w.state = record.StateDialog })
+		time.Sleep(10 * time.Second)
+		w.want("r_1", record.Held, record.TargetDialog)
+		stop()
+		w.set(func(w *world) { w.state = record.StateIdle })
+		w.run(w.options(), 20*time.Second)
+		w.want("r_1", record.Typed, record.HumanTyped)
+	})
+}
+
 // TestDialogBeforeEnter: no key at all while a dialog is open; it is submitted when the dialog is gone.
 func TestDialogBeforeEnter(t *testing.T) {
 	for _, closes := range []bool{true, false} {
