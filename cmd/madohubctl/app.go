@@ -142,6 +142,16 @@ func (c *ctl) client(cc *cli.Context) (*api.Client, error) {
 	return a, nil
 }
 
+// begin is how most commands begin: with exactly so many arguments, and a connection to the daemon.
+func (c *ctl) begin(cc *cli.Context, names string, n int) ([]string, *api.Client, error) {
+	args, err := arguments(cc, names, n, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := c.client(cc)
+	return args, a, err
+}
+
 // arguments checks how many arguments there are. most < 0 is any number.
 func arguments(cc *cli.Context, names string, least, most int) ([]string, error) {
 	args := cc.Args().Slice()
@@ -184,9 +194,5 @@ func ctlVersion() string {
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && ttyWidth(f) > 0
+	return ok && ttyWidth(f) > 0
 }

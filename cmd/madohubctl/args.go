@@ -83,6 +83,14 @@ func unknownCommand(path []string, arg string, commands []*cli.Command) error {
 	return &usageError{fmt.Sprintf("unknown command %q", arg), hint}
 }
 
+// didYouMean is the hint for an unknown word: the nearest, else all that there are.
+func didYouMean(given string, known []string) string {
+	if near := config.Nearest(given, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "known: " + strings.Join(known, ", ")
+}
+
 // flag takes one flag and its value from the arguments that follow.
 func (n *normaliser) flag(arg string, rest []string) ([]string, error) {
 	name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")

@@ -13,11 +13,7 @@ func (c *ctl) explainCommand() *cli.Command {
 		name: "explain", args: "CONNECTION|ID", short: "why it did or didn't fire, rule by rule, with the evidence",
 		example: "madohubctl explain review\nmadohubctl explain last",
 		action: func(cc *cli.Context) error {
-			args, err := arguments(cc, "CONNECTION|ID", 1, 1)
-			if err != nil {
-				return err
-			}
-			a, err := c.client(cc)
+			args, a, err := c.begin(cc, "CONNECTION|ID", 1)
 			if err != nil {
 				return err
 			}

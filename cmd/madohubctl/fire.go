@@ -11,11 +11,7 @@ func (c *ctl) fireCommand() *cli.Command {
 			"Exit code 0 if it was delivered, 4 if it is held, 1 otherwise.",
 		example: "madohubctl fire review",
 		action: func(cc *cli.Context) error {
-			args, err := arguments(cc, "CONNECTION", 1, 1)
-			if err != nil {
-				return err
-			}
-			a, err := c.client(cc)
+			args, a, err := c.begin(cc, "CONNECTION", 1)
 			if err != nil {
 				return err
 			}

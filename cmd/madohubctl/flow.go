@@ -95,11 +95,7 @@ func findFlow(cc *cli.Context, name string) (f config.Flow, manual string, err e
 	if builtin {
 		return kind.Example, kind.Manual, nil
 	}
-	hint := "known: " + strings.Join(known, ", ")
-	if near := config.Nearest(name, known); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return f, "", &usageError{fmt.Sprintf("there is no flow %q", name), hint}
+	return f, "", &usageError{fmt.Sprintf("there is no flow %q", name), didYouMean(name, known)}
 }
 
 // connectionJSON is a connection in the words of the configuration file.

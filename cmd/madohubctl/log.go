@@ -16,14 +16,10 @@ import (
 )
 
 func (c *ctl) logCommand() *cli.Command {
-	words := make([]string, len(record.Outcomes))
-	for i, o := range record.Outcomes {
-		words[i] = string(o)
-	}
 	return c.command(spec{
 		name: "log", args: "[ID]", short: "the routing log; one entry whole",
 		long: "Shows the newest decisions, the newest last; with an ID (which may be shortened, or \"last\") one of them with its text. " +
-			"Outcomes: " + strings.Join(words, ", ") + ".",
+			"Outcomes: " + strings.Join(outcomes(), ", ") + ".",
 		example: "madohubctl log -n 50 --connection review\nmadohubctl log -f --outcome held\nmadohubctl log --since 2h --json\nmadohubctl log last",
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with every change"},
@@ -84,7 +80,7 @@ func (c *ctl) query(cc *cli.Context) (api.LogQuery, error) {
 	}
 	if o := record.Outcome(cc.String("outcome")); o != "" {
 		if !slices.Contains(record.Outcomes, o) {
-			return q, unknownOutcome(string(o))
+			return q, &usageError{fmt.Sprintf("unknown outcome %q", o), didYouMean(string(o), outcomes())}
 		}
 		q.Outcome = o
 	}
@@ -105,16 +101,13 @@ func (c *ctl) query(cc *cli.Context) (api.LogQuery, error) {
 	return q, &usageError{fmt.Sprintf("--since %q is neither an age nor a time", since), "such as 90m, 2h, 7d, 2026-11-30, 2026-11-30T15:04:05Z"}
 }
 
-func unknownOutcome(o string) error {
+// outcomes are the words that --outcome takes.
+func outcomes() []string {
 	words := make([]string, len(record.Outcomes))
-	for i, w := range record.Outcomes {
-		words[i] = string(w)
+	for i, o := range record.Outcomes {
+		words[i] = string(o)
 	}
-	hint := "one of " + strings.Join(words, ", ")
-	if near := config.Nearest(o, words); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return &usageError{fmt.Sprintf("unknown outcome %q", o), hint}
+	return words
 }
 
 func (c *ctl) one(cc *cli.Context, a *api.Client, id string) error {

@@ -27,10 +27,7 @@ func all(api.Queued) bool { return true }
 
 // list prints the held texts that a condition picks.
 func (c *ctl) list(cc *cli.Context, nothing string, which func(api.Queued) bool) error {
-	if _, err := arguments(cc, "", 0, 0); err != nil {
-		return err
-	}
-	a, err := c.client(cc)
+	_, a, err := c.begin(cc, "", 0)
 	if err != nil {
 		return err
 	}
@@ -96,11 +93,7 @@ func by(connection string) string {
 
 // act does something to one record and says what became of it.
 func (c *ctl) act(cc *cli.Context, do func(*api.Client, string) (record.Record, error)) error {
-	args, err := arguments(cc, "ID", 1, 1)
-	if err != nil {
-		return err
-	}
-	a, err := c.client(cc)
+	args, a, err := c.begin(cc, "ID", 1)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,7 @@ func (c *ctl) reloadCommand() *cli.Command {
 			"the configuration before it stays in force (exit code 2).",
 		example: "madohubctl config check && madohubctl reload",
 		action: func(cc *cli.Context) error {
-			if _, err := arguments(cc, "", 0, 0); err != nil {
-				return err
-			}
-			a, err := c.client(cc)
+			_, a, err := c.begin(cc, "", 0)
 			if err != nil {
 				return err
 			}

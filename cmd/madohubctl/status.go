@@ -21,10 +21,7 @@ func (c *ctl) statusCommand() *cli.Command {
 }
 
 func (c *ctl) status(cc *cli.Context) error {
-	if _, err := arguments(cc, "", 0, 0); err != nil {
-		return err
-	}
-	a, err := c.client(cc)
+	_, a, err := c.begin(cc, "", 0)
 	if err != nil {
 		return err
 	}

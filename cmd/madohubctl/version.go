@@ -17,14 +17,11 @@ func (c *ctl) versionCommand() *cli.Command {
 }
 
 func (c *ctl) version(cc *cli.Context) error {
-	if _, err := arguments(cc, "", 0, 0); err != nil {
-		return err
-	}
-	daemon := ""
-	a, err := c.client(cc)
+	_, a, err := c.begin(cc, "", 0)
 	if err != nil {
 		return err
 	}
+	daemon := ""
 	s, err := a.Status(cc.Context)
 	switch {
 	case err == nil:
@@ -38,11 +35,9 @@ func (c *ctl) version(cc *cli.Context) error {
 		}, false)
 	}
 	c.ui.printf("madohubctl %s (%s, %s/%s)\n", ctlVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	switch daemon {
-	case "":
-		c.ui.printf("madohub    not running\n")
-	default:
-		c.ui.printf("madohub    %s\n", clean(daemon))
+	if daemon == "" {
+		daemon = "not running"
 	}
+	c.ui.printf("madohub    %s\n", clean(daemon))
 	return nil
 }
