@@ -34,11 +34,11 @@ func Show(c *Config) []byte {
 	return encode(doc)
 }
 
-// ShowValue is what Show writes as maps, lists and plain values, for other encodings.
-func ShowValue(c *Config) (any, error) {
-	var v any
-	if err := yaml.Unmarshal(Show(c), &v); err != nil {
-		return nil, fmt.Errorf("read the shown configuration: %w", err)
+// Plain is what Show or ShowConnections wrote as maps, lists and plain values, for other encodings.
+func Plain(shown []byte) (map[string]any, error) {
+	var v map[string]any
+	if err := yaml.Unmarshal(shown, &v); err != nil {
+		return nil, fmt.Errorf("read what is shown: %w", err)
 	}
 	return v, nil
 }

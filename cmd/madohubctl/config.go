@@ -81,46 +81,54 @@ func configFile(cc *cli.Context) (string, error) {
 	return s.Config, err
 }
 
-// checked loads a configuration and also expands its flows.
-func checked(file string) (*config.Config, config.Problems, error) {
+// checked is a configuration that was read as the daemon would read it.
+type checked struct {
+	file     string
+	cfg      *config.Config      // nil if something is wrong
+	conns    []config.Connection // with those of flows
+	problems config.Problems
+}
+
+// check loads the configuration that is asked for and expands its flows.
+func check(cc *cli.Context) (checked, error) {
+	file, err := configFile(cc)
+	if err != nil {
+		return checked{}, err
+	}
+	r := checked{file: file}
 	cfg, err := config.Load(file, names())
-	var problems config.Problems
 	switch {
-	case errors.As(err, &problems):
-		return nil, problems, nil
+	case errors.As(err, &r.problems):
+		return r, nil
 	case err != nil:
-		return nil, nil, err
+		return r, err
 	}
-	if _, err := flow.ExpandAll(cfg); err != nil {
-		return nil, config.Problems{{File: file, Message: err.Error()}}, nil
+	if r.conns, err = flow.ExpandAll(cfg); err != nil {
+		r.problems = config.Problems{{File: file, Message: err.Error()}}
+		return r, nil
 	}
-	return cfg, cfg.Warnings, nil
+	r.cfg, r.problems = cfg, cfg.Warnings
+	return r, nil
 }
 
 func (c *ctl) configCheck(cc *cli.Context) error {
-	file, err := configFile(cc)
+	r, err := check(cc)
 	if err != nil {
 		return err
 	}
-	cfg, problems, err := checked(file)
-	if err != nil {
-		return err
-	}
-	wrong := len(problems.Errors())
 	if cc.Bool("json") {
-		if err := c.ui.json(checkJSON(file, problems), false); err != nil {
+		if err := c.ui.json(checkJSON(r.file, r.problems), false); err != nil {
 			return err
 		}
 	} else {
-		c.ui.problems(file, problems)
+		c.ui.problems(r.file, r.problems)
 	}
 	switch {
-	case wrong > 0:
-		c.ui.error(fmt.Sprintf("%s: %s", file, count(wrong, "error")), "")
+	case r.cfg == nil:
+		c.ui.error(fmt.Sprintf("%s: %s", r.file, count(len(r.problems.Errors()), "error")), "")
 		return exit(exitUsage)
 	case !cc.Bool("json"):
-		conns, _ := flow.ExpandAll(cfg)
-		c.ui.printf("%s is valid: %s, %s\n", clean(file), count(len(cfg.Agents), "agent"), count(len(conns), "connection"))
+		c.ui.printf("%s is valid: %s, %s\n", clean(r.file), count(len(r.cfg.Agents), "agent"), count(len(r.conns), "connection"))
 	}
 	return nil
 }
@@ -176,24 +184,21 @@ func (u *ui) problems(file string, problems config.Problems) {
 }
 
 func (c *ctl) configShow(cc *cli.Context) error {
-	file, err := configFile(cc)
+	r, err := check(cc)
 	if err != nil {
 		return err
 	}
-	cfg, problems, err := checked(file)
-	if err != nil {
-		return err
+	if r.cfg == nil {
+		return r.problems.Errors()
 	}
-	if len(problems.Errors()) > 0 {
-		return problems.Errors()
-	}
+	shown := config.Show(r.cfg)
 	if cc.Bool("json") {
-		v, err := config.ShowValue(cfg)
+		v, err := config.Plain(shown)
 		if err != nil {
 			return err
 		}
 		return c.ui.json(v, false)
 	}
-	c.ui.printf("%s", cleanText(string(config.Show(cfg))))
+	c.ui.printf("%s", cleanText(string(shown)))
 	return nil
 }

@@ -64,13 +64,18 @@ func (c *ctl) flowShow(cc *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	shown := flow.YAML(conns)
 	if cc.Bool("json") {
-		return c.ui.json(connectionsJSON(conns), false)
+		v, err := config.Plain(shown)
+		if err != nil {
+			return err
+		}
+		return c.ui.json(v["connections"], false)
 	}
 	for _, line := range wrap(manual, c.ui.width-2) {
 		c.ui.printf("# %s\n", line)
 	}
-	c.ui.printf("%s", cleanText(string(flow.YAML(conns))))
+	c.ui.printf("%s", cleanText(string(shown)))
 	return nil
 }
 
@@ -96,36 +101,4 @@ func findFlow(cc *cli.Context, name string) (f config.Flow, manual string, err e
 		return kind.Example, kind.Manual, nil
 	}
 	return f, "", &usageError{fmt.Sprintf("there is no flow %q", name), didYouMean(name, known)}
-}
-
-// connectionJSON is a connection in the words of the configuration file.
-type connectionJSON struct {
-	Name      string    `json:"name"`
-	From      string    `json:"from"`
-	To        string    `json:"to"`
-	Trigger   string    `json:"trigger"`
-	Keyword   string    `json:"keyword,omitempty"`
-	Transform string    `json:"transform"`
-	Template  string    `json:"template,omitempty"`
-	Dispatch  string    `json:"dispatch,omitempty"`
-	Enabled   bool      `json:"enabled"`
-	Guard     guardJSON `json:"guard"`
-}
-
-type guardJSON struct {
-	MaxRounds   int    `json:"max_rounds"`
-	Cooldown    string `json:"cooldown"`
-	StopKeyword string `json:"stop_keyword,omitempty"`
-	Rearm       string `json:"rearm"`
-}
-
-func connectionsJSON(conns []config.Connection) []connectionJSON {
-	out := make([]connectionJSON, len(conns))
-	for i, x := range conns {
-		out[i] = connectionJSON{
-			x.Name, x.From, x.To, x.Trigger, x.Keyword, x.Transform, x.Template, x.Dispatch, x.Enabled,
-			guardJSON{x.Guard.MaxRounds, x.Guard.Cooldown.String(), x.Guard.StopKeyword, x.Guard.Rearm},
-		}
-	}
-	return out
 }
