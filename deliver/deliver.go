@@ -245,16 +245,11 @@ func (d *Deliveries) release(id string) {
 
 // expire ends an item whose time has come, unless it is being typed.
 func (d *Deliveries) expire(ctx context.Context, it record.Item) {
-	if d.claim(it.Record.ID) == nil {
-		return
-	}
-	defer d.release(it.Record.ID)
-	rec := it.Record
 	detail := "it waited too long"
-	if rec.Reason != "" {
-		detail = fmt.Sprintf("it waited too long, at last for: %s", rec.Reason)
+	if it.Record.Reason != "" {
+		detail = fmt.Sprintf("it waited too long, at last for: %s", it.Record.Reason)
 	}
-	d.end(ctx, &rec, typist.End{Outcome: record.Expired, Reason: record.HoldFor, Detail: detail})
+	d.endWaiting(ctx, it, typist.End{Outcome: record.Expired, Reason: record.HoldFor, Detail: detail})
 }
 
 // begin marks a claim as begun; false if a person cancelled it first.

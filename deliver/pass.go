@@ -21,7 +21,7 @@ func (d *Deliveries) pass(ctx context.Context, name string, t *target) bool {
 	if len(ready) == 0 {
 		return false
 	}
-	if now := time.Now(); now.Before(t.notBefore) {
+	if time.Now().Before(t.notBefore) {
 		return false
 	}
 	if wait := d.o.Limits().TargetSpacing - time.Since(t.typed); wait > 0 && !t.typed.IsZero() {
@@ -76,8 +76,8 @@ func (d *Deliveries) ready(ctx context.Context, name string) []record.Item {
 			out = append(out, it)
 		case record.Held:
 			d.hold(ctx, &it.Record, v.Reason, v.Detail)
-			if wait := v.Retry.Sub(now); !v.Retry.IsZero() && wait < sweepEvery {
-				d.wakeIn(name, wait)
+			if !v.Retry.IsZero() {
+				d.wakeIn(name, v.Retry.Sub(now))
 			}
 		default:
 			d.endWaiting(ctx, it, typist.End{Outcome: v.Outcome, Reason: v.Reason, Detail: v.Detail})

@@ -79,12 +79,3 @@ func note(reason record.Reason, detail string) string {
 	}
 	return fmt.Sprintf("%s: %s", reason, detail)
 }
-
-func first(s ...string) string {
-	for _, x := range s {
-		if x != "" {
-			return x
-		}
-	}
-	return ""
-}

@@ -26,12 +26,12 @@ func (d *Deliveries) recoverAll(ctx context.Context, t *target) bool {
 		if !ok || e.Leave {
 			return false
 		}
-		t.unfinished = t.unfinished[1:]
 		addStep(a.rec, "recovered", note(e.Reason, e.Detail))
+		if e.Requeue && !d.requeue(ctx, a.rec) {
+			return false
+		}
+		t.unfinished = t.unfinished[1:]
 		if e.Requeue {
-			if d.requeue(ctx, a, e); len(t.unfinished) > 0 && t.unfinished[0].Intent.ID == u.Intent.ID {
-				return false
-			}
 			continue
 		}
 		if _, kept := a.close(ctx, e); !kept {
@@ -61,16 +61,16 @@ func (d *Deliveries) resume(u record.Unfinished, t *target) *attempt {
 	return &attempt{d: d, t: t, it: u.Item, rec: &rec, fl: fl, in: u.Intent, text: rec.Text, raw: rec.Text, mark: mark}
 }
 
-// requeue gives an intent back that was provably not typed.
-func (d *Deliveries) requeue(ctx context.Context, a *attempt, e typist.End) {
-	a.rec.Outcome, a.rec.Reason, a.rec.Detail = record.Held, "", ""
-	if err := d.o.Store.Requeue(context.WithoutCancel(ctx), a.rec); err != nil {
-		d.logError("recovery can't be recorded", a.rec, err)
-		a.t.unfinished = append([]record.Unfinished{{Item: a.it, Intent: a.in}}, a.t.unfinished...)
-		return
+// requeue gives an intent back that was provably not typed. It reports whether the store took it.
+func (d *Deliveries) requeue(ctx context.Context, rec *record.Record) bool {
+	rec.Outcome, rec.Reason, rec.Detail = record.Held, "", ""
+	if err := d.o.Store.Requeue(context.WithoutCancel(ctx), rec); err != nil {
+		d.logError("recovery can't be recorded", rec, err)
+		return false
 	}
-	d.o.Notify(*a.rec)
-	d.release(a.rec.ID)
+	d.o.Notify(*rec)
+	d.release(rec.ID)
+	return true
 }
 
 // recover asks first the agent's own record, then the pane, what became of an intent. Not ok: neither can tell yet.

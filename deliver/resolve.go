@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (d *Deliveries) Resolve(ctx context.Context, id string, how How) error {
 		return fmt.Errorf("resolve %s: %w", id, err)
 	}
 	if rec.Outcome != record.Unknown {
-		return fmt.Errorf("resolve %s: it is %s, not unknown", id, first(string(rec.Outcome), "not there"))
+		return fmt.Errorf("resolve %s: it is %s, not unknown", id, cmp.Or(string(rec.Outcome), "not there"))
 	}
 	switch how {
 	case SaidTyped:

@@ -52,20 +52,17 @@ func typedUpTo(lines []string, v session.View) (all, row string) {
 func columns(line string, x int) string {
 	width, state, rest := 0, -1, line
 	for rest != "" {
-		cluster, next, w, s := uniseg.FirstGraphemeClusterInString(rest, state)
+		_, next, w, s := uniseg.FirstGraphemeClusterInString(rest, state)
 		if width+w > x {
 			break
 		}
 		width += w
 		rest, state = next, s
-		_ = cluster
 	}
 	return line[:len(line)-len(rest)]
 }
 
-func squeeze(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\u00a0", " ")), "")
-}
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // screenContent compares what stands before the cursor with a text that was typed after a prompt. before is the prompt's own
 // row as it was at the gate; "" if that is not known, and then nothing is proven.

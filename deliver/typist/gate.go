@@ -1,6 +1,7 @@
 package typist
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,39 +12,34 @@ import (
 
 // Gate says whether a target may take a key now, as far as its pane, its process and its records tell. The zero End lets it.
 func Gate(v session.View) End {
-	held := func(r record.Reason, detail string) End {
-		if detail == "" {
-			detail = v.Problem
-		}
-		return End{Outcome: record.Held, Reason: r, Detail: detail}
-	}
+	held := func(r record.Reason) End { return End{Outcome: record.Held, Reason: r, Detail: v.Problem} }
 	switch {
 	case v.Gone:
-		return End{Outcome: record.Blocked, Reason: record.TargetGone, Detail: first(v.Problem, "its pane or its agent has ended")}
+		return End{Outcome: record.Blocked, Reason: record.TargetGone, Detail: cmp.Or(v.Problem, "its pane or its agent has ended")}
 	case v.Hold != "":
-		return held(v.Hold, "")
+		return held(v.Hold)
 	case v.Pane.Mode > 0:
-		return held(record.CopyMode, "")
+		return held(record.CopyMode)
 	case v.Pane.InputOff:
-		return held(record.InputOff, "")
+		return held(record.InputOff)
 	case v.Pane.Synchronized:
-		return held(record.Synchronized, "")
+		return held(record.Synchronized)
 	}
 	switch v.State {
 	case record.StateIdle:
 		return End{}
 	case record.StateBusy:
-		return held(record.TargetBusy, "")
+		return held(record.TargetBusy)
 	case record.StateDialog:
-		return held(record.TargetDialog, "")
+		return held(record.TargetDialog)
 	case record.StateStarting:
-		return held(record.TargetStarting, "")
+		return held(record.TargetStarting)
 	case record.StateLimited:
-		return held(record.TargetLimited, "")
+		return held(record.TargetLimited)
 	case record.StateSuspended:
-		return held(record.Suspended, "")
+		return held(record.Suspended)
 	}
-	return held(record.StateIsUnknown, "")
+	return held(record.StateIsUnknown)
 }
 
 // CheckBox says whether an input box, as far as it can be read, is free for a new text.

@@ -1,6 +1,7 @@
 package typist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,12 @@ func (j *Job) read(ctx context.Context, k int) (End, bool) {
 	if k == 1 || j.View.Shell {
 		return End{}, true
 	}
-	for began := time.Now(); tmux.Unread(j.View.Pane.TTY) > 0 && j.left(k) == ""; rest(readEvery) {
-		switch waited := time.Since(began); {
-		case ctx.Err() != nil && waited > stopWait:
+	var stop grace
+	for began := time.Now(); tmux.Unread(j.View.Pane.TTY) > 0 && j.left(k) == ""; time.Sleep(readEvery) {
+		switch {
+		case stop.over(ctx):
 			return End{Leave: true}, false
-		case waited > readWait:
+		case time.Since(began) > readWait:
 			return j.stopped(k-1, record.NotSubmitted, "the agent does not read its terminal"), false
 		}
 	}
@@ -146,11 +148,11 @@ func (j *Job) again(ctx context.Context, k, try int, now, why string, err error)
 	case now != j.marker(k-1) && k == 1:
 		return End{Requeue: true, Reason: record.TargetBusy, Detail: "another delivery typed into the pane"}, false
 	case now != j.marker(k-1):
-		return j.stopped(k-1, record.NotSubmitted, first(why, "another delivery typed into the pane")), false
+		return j.stopped(k-1, record.NotSubmitted, cmp.Or(why, "another delivery typed into the pane")), false
 	case try >= maxTries && k == 1:
 		return End{Requeue: true, Reason: record.ServerUnreachable, Detail: "tmux does not take the text: " + errText(err)}, false
 	case try >= maxTries:
-		return j.stopped(k-1, record.NotSubmitted, first(why, errText(err))), false
+		return j.stopped(k-1, record.NotSubmitted, cmp.Or(why, errText(err))), false
 	case err != nil:
 		pause(ctx, 100*time.Millisecond<<try)
 		return End{}, true
@@ -182,7 +184,7 @@ func (j *Job) piece(k int) string {
 func (j *Job) ask(ctx context.Context) (string, End, bool) {
 	wctx := context.WithoutCancel(ctx)
 	start, gone := time.Now(), 0
-	var stop time.Time
+	var stop grace
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		m, err := j.Conn.Marker(wctx, j.View.Server, j.Intent.Pane)
 		if err == nil {
@@ -197,13 +199,10 @@ func (j *Job) ask(ctx context.Context) (string, End, bool) {
 		case errors.Is(err, tmux.ErrNoPane):
 			return "", j.lost(ctx, record.Crash, "the pane ended while it was typed"), false
 		}
-		if ctx.Err() != nil && stop.IsZero() {
-			stop = time.Now()
-		}
-		if !stop.IsZero() && time.Since(stop) > stopWait {
+		if stop.over(ctx) {
 			return "", End{Leave: true}, false
 		}
-		rest(wait)
+		time.Sleep(wait)
 	}
 }
 

@@ -31,17 +31,14 @@ func (j *Job) Taken(ctx context.Context) (End, bool) {
 // prove waits until the agent's own record, or failing one its screen, shows that it took the prompt.
 func (j *Job) prove(ctx context.Context, bound time.Duration) End {
 	start, wait, second := time.Now(), provePoll, false
-	var stop time.Time
+	var stop grace
 	for {
 		if e, ok := j.Taken(ctx); ok {
 			j.Proved = time.Now()
 			j.Step("proved", string(e.Proof))
 			return e
 		}
-		if ctx.Err() != nil && stop.IsZero() {
-			stop = time.Now()
-		}
-		if time.Since(start) >= bound || !stop.IsZero() && time.Since(stop) >= stopWait {
+		if time.Since(start) >= bound || stop.over(ctx) {
 			return j.unproven(ctx)
 		}
 		if !second && !j.recovered && time.Since(j.Submitted) >= max(secondAfter, j.Typing.BetweenKeys) {
@@ -50,7 +47,7 @@ func (j *Job) prove(ctx context.Context, bound time.Duration) End {
 				bound += secondAfter
 			}
 		}
-		rest(wait)
+		time.Sleep(wait)
 		wait = min(2*wait, provePollMax)
 	}
 }

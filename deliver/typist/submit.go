@@ -1,6 +1,7 @@
 package typist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 
 // enter presses the submit key once the target is safe and holds exactly our text.
 func (j *Job) enter(ctx context.Context) (End, bool) {
-	rest(j.Typing.BeforeSubmit)
+	time.Sleep(j.Typing.BeforeSubmit)
 	from, to := j.marker(len(j.pieces)), j.enterMarker(1)
 	for range maxPresses {
 		v, e, ok := j.settle(ctx, len(j.pieces))
@@ -76,7 +77,7 @@ func (j *Job) press(ctx context.Context, v session.View, from, to string) (bool,
 	case from:
 		return false, End{}, true
 	}
-	return false, j.orTaken(ctx, j.stopped(len(j.pieces), record.NotSubmitted, first(res.Why, "another delivery typed into the pane"))), false
+	return false, j.orTaken(ctx, j.stopped(len(j.pieces), record.NotSubmitted, cmp.Or(res.Why, "another delivery typed into the pane"))), false
 }
 
 // settle waits until the target may take the next key: it is safe, it is the agent that the gate saw, and its input holds
@@ -84,12 +85,10 @@ func (j *Job) press(ctx context.Context, v session.View, from, to string) (bool,
 // something else in the input ends the delivery without a key.
 func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 	defer j.Waiting(false)
-	var since, stop time.Time // since when it was safe and the input was not ours; since when we are to stop
+	var since time.Time // since when it was safe and the input was not ours
+	var stop grace
 	for {
-		if ctx.Err() != nil && stop.IsZero() {
-			stop = time.Now()
-		}
-		if !stop.IsZero() && time.Since(stop) > stopWait {
+		if stop.over(ctx) {
 			return session.View{}, End{Leave: true}, false
 		}
 		v, held, e, ok := j.safe(ctx, k)
@@ -101,7 +100,7 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 				return v, j.orTaken(ctx, j.stopped(k, record.NotSubmitted, "it was cancelled")), false
 			}
 			since = time.Time{}
-			rest(unsafePoll)
+			time.Sleep(unsafePoll)
 			continue
 		}
 		j.Waiting(false)
@@ -121,7 +120,7 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 		if time.Since(since) >= boxWait {
 			return v, j.misfit(k, c, err), false
 		}
-		rest(boxPoll)
+		time.Sleep(boxPoll)
 	}
 }
 
@@ -213,7 +212,7 @@ func (j *Job) serverLost(ctx context.Context) bool {
 		if !errors.Is(err, tmux.ErrNoServer) {
 			return false
 		}
-		rest(200 * time.Millisecond)
+		time.Sleep(200 * time.Millisecond)
 	}
 	return true
 }

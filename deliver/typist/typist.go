@@ -24,7 +24,7 @@ type Sessions interface {
 	// Taken looks for a text in the agent's own record after a mark.
 	Taken(ctx context.Context, agent string, mark session.Mark, text string) (session.Taken, error)
 	// Left says why the agent of a view can't read its terminal any more: it has ended, is suspended, or another program has
-	// the terminal. "": it can, as far as is known. It costs microseconds and is asked before every key.
+	// the terminal. "": it can, as far as is known. It costs microseconds and is asked before every piece but the first.
 	Left(v session.View) string
 }
 
@@ -178,15 +178,6 @@ func (j *Job) logWhy(msg string, err error, why string) {
 	j.Log.Warn(msg, zap.String("delivery", j.Intent.ID), zap.String("agent", j.Target), zap.String("why", why), zap.Error(err))
 }
 
-func first(s ...string) string {
-	for _, x := range s {
-		if x != "" {
-			return x
-		}
-	}
-	return ""
-}
-
 func errText(err error) string {
 	if err == nil {
 		return ""
@@ -204,5 +195,13 @@ func pause(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// rest waits in any case.
-func rest(wait time.Duration) { pause(context.Background(), wait) }
+// grace is how long a wait goes on after the daemon was told to stop.
+type grace struct{ since time.Time }
+
+// over reports whether a wait has gone on long enough.
+func (g *grace) over(ctx context.Context) bool {
+	if ctx.Err() != nil && g.since.IsZero() {
+		g.since = time.Now()
+	}
+	return !g.since.IsZero() && time.Since(g.since) >= stopWait
+}
