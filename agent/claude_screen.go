@@ -2,6 +2,7 @@ package agent
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -259,12 +260,17 @@ func claudeWorking(above, foot []string) string {
 	return ""
 }
 
-var limitRow = regexp.MustCompile(`(?i)^\s*(⎿|●)\s+.*(limit reached|hit your .*limit).*`)
+// The words of a usage limit could not be provoked without a subscription: these are a guess from messages of the program
+// ("You've hit your session limit · resets 3pm", "usage limit reached").
+var (
+	limitWords = regexp.MustCompile(`(?is)limit reached|hit your .*limit`)
+	limitRow   = regexp.MustCompile(`^\s*(⎿|●)\s`)
+)
 
-// claudeLimited looks for the notice of a usage limit right above the box. Its words are a guess (see claudeFailure).
+// claudeLimited looks for the notice of a usage limit right above the box.
 func claudeLimited(above []string) bool {
 	for _, row := range lastRows(above, 4) {
-		if limitRow.MatchString(row) {
+		if limitRow.MatchString(row) && limitWords.MatchString(row) {
 			return true
 		}
 	}
@@ -334,10 +340,8 @@ func claudeOutput(s Screen) []string {
 			return nil // the box fills the screen
 		}
 	} else if claudeDialog(rows) != "" {
-		for i := len(rows) - 1; i >= 0; i-- {
-			if isRule(rows[i]) {
-				rows = rows[:i]
-			}
+		if top := slices.IndexFunc(rows, isRule); top >= 0 {
+			rows = rows[:top]
 		}
 	}
 	rows = afterBanner(rows)

@@ -91,16 +91,14 @@ func (t *claudeTurn) finish(l claudeLine, why record.Reason, detail string) {
 	t.Failure, t.Detail = why, clip(detail, maxDetail)
 }
 
-// claudeFailure sorts API errors. The words of a usage limit could not be provoked without a subscription: these are a
-// guess from messages of the program ("You've hit your session limit · resets 3pm", "usage limit reached").
+// claudeFailure sorts API errors.
 func claudeFailure(l claudeLine, text, stop string) record.Reason {
-	low := strings.ToLower(text)
 	switch {
 	case l.Message.StopReason == "refusal":
 		return record.Refusal
 	case stop == "max_tokens" || l.Error == "max_output_tokens":
 		return record.Truncated
-	case strings.Contains(low, "limit reached") || strings.Contains(low, "hit your") && strings.Contains(low, "limit"):
+	case limitWords.MatchString(text):
 		return record.UsageLimit
 	}
 	return record.APIError
