@@ -61,11 +61,7 @@ func (s *show) stage(ctx context.Context) (err error) {
 	}
 	s.pids["daemon"] = s.daemon.PID()
 	for _, role := range roles {
-		err := rig.Wait(ctx, "the daemon sees "+role+" idle", func() (bool, error) {
-			state, err := s.daemon.State(role)
-			return state == "idle", err
-		})
-		if err != nil {
+		if err := s.daemon.WaitState(ctx, role, record.StateIdle); err != nil {
 			return err
 		}
 		fmt.Printf("   %-9s in pane %s\n", role, s.panes[role].ID)

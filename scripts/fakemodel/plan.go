@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -65,7 +66,7 @@ func (s *Server) plan(r *apiRequest) *plan {
 func (p *plan) fill(arg string, r *apiRequest) {
 	switch p.name {
 	case "short":
-		p.texts = []string{or(arg, "Short answer: OK.")}
+		p.texts = []string{cmp.Or(arg, "Short answer: OK.")}
 	case "echo":
 		p.texts = []string{strings.TrimSpace(marker.ReplaceAllString(p.prompt, "")) + arg}
 	case "verylong":
@@ -101,13 +102,13 @@ func (p *plan) useTool(arg string, r *apiRequest) {
 	ask, after := "", ""
 	switch p.name {
 	case "tool", "toolonly":
-		p.tool, p.input = "Bash", object{"command": or(arg, "echo hi"), "description": "Run command"}
+		p.tool, p.input = "Bash", object{"command": cmp.Or(arg, "echo hi"), "description": "Run command"}
 		after = "Final after tool: it printed hi."
 		if p.name == "tool" {
 			ask = "I will run a command."
 		}
 	case "write":
-		p.tool, p.input = "Write", object{"file_path": or(arg, "out.txt"), "content": "hello\n"}
+		p.tool, p.input = "Write", object{"file_path": cmp.Or(arg, "out.txt"), "content": "hello\n"}
 		after = "File written."
 	case "ask":
 		p.tool, after = "AskUserQuestion", "You chose. Done."
@@ -148,13 +149,6 @@ func (p *plan) adapt(names []string) {
 		return
 	}
 	p.tool, p.texts = "", []string{"(no such tool here)"}
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func number(s string, otherwise int) int {

@@ -204,10 +204,7 @@ func (w *world) end() error {
 func (w *world) idles(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
-	return rig.Wait(ctx, "the daemon sees "+name+" idle", func() (bool, error) {
-		got, err := w.daemon.State(name)
-		return got == string(record.StateIdle), err
-	})
+	return w.daemon.WaitState(ctx, name, record.StateIdle)
 }
 
 // deliver lets one answer go from a to b and measures it.

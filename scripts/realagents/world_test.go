@@ -165,15 +165,9 @@ func (w *world) start(more string, names ...string) *rig.Daemon {
 }
 
 // sees waits until the daemon has an agent in a state.
-func (w *world) sees(name, state string) {
+func (w *world) sees(name string, state record.State) {
 	w.t.Helper()
-	must(w.t, rig.Wait(w.ctx(), "the daemon sees "+name+" "+state, func() (bool, error) {
-		got, err := w.daemon.State(name)
-		if err == nil && got != state {
-			err = fmt.Errorf("it says %q", got)
-		}
-		return got == state, err
-	}))
+	must(w.t, w.daemon.WaitState(w.ctx(), name, state))
 }
 
 // wait waits for any condition.

@@ -225,6 +225,17 @@ func (d *Daemon) State(agent string) (string, error) {
 	return "", err
 }
 
+// WaitState waits until the daemon sees an agent in a state.
+func (d *Daemon) WaitState(ctx context.Context, agent string, want record.State) error {
+	return Wait(ctx, fmt.Sprintf("the daemon sees %s %s", agent, want), func() (bool, error) {
+		got, err := d.State(agent)
+		if err == nil && got != string(want) {
+			err = fmt.Errorf("it says %q", got)
+		}
+		return got == string(want), err
+	})
+}
+
 // Log is the routing log, oldest record first.
 func (d *Daemon) Log() ([]record.Record, error) {
 	out, _, err := d.Ctl("log", "--json", "-n", "1000")
