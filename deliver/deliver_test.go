@@ -485,6 +485,26 @@ func TestLateProof(t *testing.T) {
 	}
 }
 
+// TestLateEndIsOwed: what a full disk did not take is written, once, when it does.
+func TestLateEndIsOwed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.queues = true
+		w.add("r_1", "one")
+		_, stop := w.start(w.options())
+		time.Sleep(3 * time.Second)
+		w.want("r_1", record.QueuedByTarget, "")
+		w.set(func(w *world) { w.full = true })
+		time.Sleep(time.Minute)
+		steps := len(w.want("r_1", record.QueuedByTarget, "").Steps)
+		w.set(func(w *world) { w.full = false })
+		time.Sleep(time.Hour)
+		stop()
+		if rec := w.want("r_1", record.Typed, record.NoProof); len(rec.Steps) != steps+1 {
+			t.Errorf("steps %+v", rec.Steps)
+		}
+	})
+}
+
 var errTimeout = errors.New("tmux paste: timed out")
 
 // TestTmuxTimesOut: a command that timed out is not repeated blindly, whether it was done or not.

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -45,13 +46,25 @@ func (d *Deliveries) hold(ctx context.Context, rec *record.Record, reason record
 
 // end writes a final outcome. It reports whether the store took it.
 func (d *Deliveries) end(ctx context.Context, rec *record.Record, e typist.End) bool {
-	rec.Outcome, rec.Reason, rec.Detail = e.Outcome, e.Reason, e.Detail
-	if e.Proof != "" {
-		rec.Proof = e.Proof
-	}
-	addStep(rec, string(e.Outcome), note(e.Reason, e.Detail))
-	rec.Updated = time.Now()
+	conclude(rec, e, string(e.Outcome), note(e.Reason, e.Detail))
 	return d.write(ctx, rec, e.Refund)
+}
+
+// conclude gives a record its end and notes it as a step.
+func conclude(rec *record.Record, e typist.End, step, text string) {
+	rec.Outcome, rec.Reason, rec.Detail = e.Outcome, e.Reason, e.Detail
+	rec.Proof = cmp.Or(e.Proof, rec.Proof)
+	rec.Updated = time.Now()
+	addStep(rec, step, text)
+}
+
+// amend writes another end of a record that is final.
+func (d *Deliveries) amend(ctx context.Context, rec *record.Record) error {
+	if err := d.o.Store.Amend(ctx, rec); err != nil {
+		return err
+	}
+	d.o.Notify(*rec)
+	return nil
 }
 
 // write hands a final record to the store.

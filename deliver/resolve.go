@@ -105,8 +105,9 @@ func (d *Deliveries) Resolve(ctx context.Context, id string, how How) error {
 	}
 	switch how {
 	case SaidTyped:
-		rec.Proof = record.ProofNone
-		err = d.settleByWord(ctx, &rec, typist.End{Outcome: record.Typed, Reason: record.NoProof, Detail: "a person says that it was typed"})
+		err = d.settleByWord(ctx, &rec, typist.End{
+			Outcome: record.Typed, Reason: record.NoProof, Detail: "a person says that it was typed", Proof: record.ProofNone,
+		})
 	case SaidDrop:
 		err = d.settleByWord(ctx, &rec, typist.End{Outcome: record.Cancelled, Reason: record.ByUser, Detail: "dropped by a person"})
 	case SaidRetry:
@@ -121,14 +122,8 @@ func (d *Deliveries) Resolve(ctx context.Context, id string, how How) error {
 }
 
 func (d *Deliveries) settleByWord(ctx context.Context, rec *record.Record, e typist.End) error {
-	rec.Outcome, rec.Reason, rec.Detail = e.Outcome, e.Reason, e.Detail
-	rec.Updated = time.Now()
-	addStep(rec, "resolved", e.Detail)
-	if err := d.o.Store.Amend(ctx, rec); err != nil {
-		return err
-	}
-	d.o.Notify(*rec)
-	return nil
+	conclude(rec, e, "resolved", e.Detail)
+	return d.amend(ctx, rec)
 }
 
 // retry puts a record back into the queue. It passes all gates again but approval: a person has just asked for it.

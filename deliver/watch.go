@@ -77,20 +77,27 @@ func (d *Deliveries) startWatcher(ctx context.Context, workers *errgroup.Group) 
 // lookFor looks once for one missing proof and reports whether that was the last time.
 func (d *Deliveries) lookFor(ctx context.Context, w *watch) bool {
 	t, err := d.o.Sessions.Taken(ctx, w.target, w.mark, w.text)
-	if err == nil && !t.Queued && t.Proof != "" && t.Proof != record.ProofNone {
-		w.rec.Proof = t.Proof
-		return d.amend(ctx, &w.rec, typist.End{Outcome: record.Delivered, Detail: ""})
+	e := typist.End{Outcome: record.Delivered, Proof: t.Proof}
+	if err != nil || t.Queued || t.Proof == "" || t.Proof == record.ProofNone {
+		over := !time.Now().Before(w.until)
+		if w.rec.Outcome != record.QueuedByTarget {
+			return over
+		}
+		if !d.lostInTarget(ctx, w) && !over {
+			return false
+		}
+		e = typist.End{
+			Outcome: record.Typed, Reason: record.NoProof, Proof: record.ProofNone,
+			Detail: "the target queued it and never took it: its queue was emptied, or the turn was interrupted",
+		}
 	}
-	if queued := w.rec.Outcome == record.QueuedByTarget; queued && !d.lostInTarget(ctx, w) && time.Now().Before(w.until) {
+	rec := w.rec // what the store does not take is tried again from the same
+	conclude(&rec, e, string(e.Outcome), note(e.Reason, e.Detail))
+	if err := d.amend(ctx, &rec); err != nil {
+		d.logError("late proof can't be recorded", &rec, err)
 		return false
-	} else if !queued {
-		return !time.Now().Before(w.until)
 	}
-	w.rec.Proof = record.ProofNone
-	return d.amend(ctx, &w.rec, typist.End{
-		Outcome: record.Typed, Reason: record.NoProof,
-		Detail: "the target queued it and never took it: its queue was emptied, or the turn was interrupted",
-	})
+	return true
 }
 
 // lostInTarget reports whether a target has been idle for so long that what it queued will not come any more.
@@ -102,19 +109,6 @@ func (d *Deliveries) lostInTarget(ctx context.Context, w *watch) bool {
 	}
 	w.idle++
 	return w.idle >= idleLooks
-}
-
-// amend changes a final record.
-func (d *Deliveries) amend(ctx context.Context, rec *record.Record, e typist.End) bool {
-	rec.Outcome, rec.Reason, rec.Detail = e.Outcome, e.Reason, e.Detail
-	rec.Updated = time.Now()
-	addStep(rec, string(e.Outcome), note(e.Reason, e.Detail))
-	if err := d.o.Store.Amend(ctx, rec); err != nil {
-		d.logError("late proof can't be recorded", rec, err)
-		return false
-	}
-	d.o.Notify(*rec)
-	return true
 }
 
 // encodeMark makes a mark opaque for the store.
