@@ -400,8 +400,9 @@ func TestMetrics(t *testing.T) {
 	} {
 		m.Record(r)
 	}
-	m.SetQueue(map[string]int{"reviewer": 2})
-	m.SetAgents(map[record.State]int{record.StateIdle: 3})
+	m.SetNow(func() (Now, error) {
+		return Now{Queue: map[string]int{"reviewer": 2}, Agents: map[record.State]int{record.StateIdle: 3}}, nil
+	})
 	m.Reloaded(nil)
 	m.SetVersion("v1")
 	res, err := NewClient(path).do(ctx, http.MethodGet, "/metrics", nil, nil)

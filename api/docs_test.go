@@ -115,7 +115,7 @@ func TestDocumentedMetricsAreTheRegisteredOnes(t *testing.T) {
 		got = append(got, m[1])
 	}
 	m := NewMetrics()
-	m.SetQueue(map[string]int{"x": 1})
+	m.SetNow(func() (Now, error) { return Now{Queue: map[string]int{"x": 1}}, nil })
 	m.SetVersion("x")
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -63,8 +63,8 @@ type Metrics = metrics.Metrics
 // NewMetrics makes all metrics.
 func NewMetrics() *Metrics { return metrics.New() }
 
-// States lists the states of an agent in the order of the documentation.
-var States = metrics.States
+// Now is what the gauges of GET /metrics show at the moment of a scrape.
+type Now = metrics.Now
 
 // Handler answers the requests of the control socket. Set Version before it serves.
 type Handler struct {

@@ -53,7 +53,6 @@ type Daemon struct {
 	listener   net.Listener
 	metrics    *api.Metrics
 	notifier   *notifier
-	notices    notices
 	claims     *claims
 	turns      *hub
 
@@ -140,6 +139,8 @@ func (d *Daemon) openTmux(ctx context.Context, servers []config.Tmux) error {
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, d.close()) }()
 	g, ctx := errgroup.WithContext(ctx)
+	since := d.store.Seq()
+	g.Go(func() error { return d.observe(ctx, since) })
 	g.Go(func() error { return d.sessions.Run(ctx) })
 	g.Go(func() error { return d.engine.Run(ctx) })
 	g.Go(func() error { return d.deliveries.Run(ctx) })
@@ -150,7 +151,6 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 		return watch.File(ctx, d.opt.Config, func() watch.Sum { return *d.tried.Load() }, d.again)
 	})
 	g.Go(func() error { return d.housekeeping(ctx) })
-	g.Go(func() error { return d.observe(ctx) })
 	handler := api.NewHandler(d, d.metrics)
 	handler.Version = d.opt.Version
 	g.Go(func() error { return api.Serve(ctx, d.listener, handler) })

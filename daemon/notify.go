@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -74,33 +73,27 @@ func (n *notifier) run(ctx context.Context, rec record.Record) {
 	}
 }
 
-// notices remember what was told, so that one record is told once for each reason, however often it changes.
-type notices struct {
-	mu   sync.Mutex
-	told map[string]string // mu; record → outcome and reason; held ones only: they alone repeat
-}
+// notices remember why a held record was told, so that it is told once for each reason, however often it changes.
+type notices map[string]record.Reason
 
-// worth reports whether a person should know of a record now: it is held, it ended without a delivery, or it asks. Waiting
-// for a cooldown is over in seconds and by design; a skip or a cancellation is what the user asked for.
-func (n *notices) worth(rec record.Record) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.told == nil {
-		n.told = map[string]string{}
+// worth hears every change of every record and reports whether a person should know of it now: the record is held, it ended
+// without a delivery, or it asks. Waiting for a cooldown is over in seconds and by design; a skip, a cancellation or a denial
+// is what the user asked for.
+func (n notices) worth(rec record.Record) bool {
+	if rec.Outcome != record.Held {
+		delete(n, rec.ID)
 	}
-	key := string(rec.Outcome) + "/" + string(rec.Reason)
 	switch rec.Outcome {
 	case record.Held:
-		if rec.Reason == "" || rec.Reason == record.Cooldown || rec.Reason == record.TargetSpacing || n.told[rec.ID] == key {
+		if rec.Reason == "" || rec.Reason == record.Cooldown || rec.Reason == record.TargetSpacing || n[rec.ID] == rec.Reason {
 			return false
 		}
-		n.told[rec.ID] = key
+		n[rec.ID] = rec.Reason
 		return true
-	case record.Stopped, record.Blocked, record.Failed, record.Unknown, record.Typed, record.Expired:
-		again := n.told[rec.ID] == key
-		delete(n.told, rec.ID)
-		return !again
+	case record.Blocked:
+		return rec.Reason != record.Denied
+	case record.Stopped, record.Failed, record.Unknown, record.Typed, record.Expired:
+		return true
 	}
-	delete(n.told, rec.ID)
 	return false
 }

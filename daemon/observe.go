@@ -11,54 +11,50 @@ import (
 	"github.com/madohub/madohub/store"
 )
 
-// gaugeEvery is how often the gauges follow queue and agents. Counters follow every change.
-const gaugeEvery = 2 * time.Second
+const (
+	followAgain = 2 * time.Second // until the log is followed again after it could not be read
+	gaugeWait   = 2 * time.Second // for the queue to be read at a scrape
+)
 
-// observe feeds the metrics from the routing log, so that they and the log can't tell different stories.
-func (d *Daemon) observe(ctx context.Context) error {
-	d.metrics.SetVersion(d.opt.Version)
-	tick := time.NewTicker(gaugeEvery)
-	defer tick.Stop()
-	since := d.store.Seq()
+// observe feeds metrics and notifications from the routing log, so that they and the log can't tell different stories. since
+// is the newest change before anything ran.
+func (d *Daemon) observe(ctx context.Context, since int64) error {
+	n := notices{}
 	for {
-		if err := d.gauges(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn("read the queue for the metrics", zap.Error(err))
-		}
-		recs, err := d.store.Log(ctx, store.Query{After: since})
-		if err != nil && ctx.Err() == nil {
-			d.log.Warn("read the log for the metrics", zap.Error(err))
-		}
-		for _, r := range recs {
-			since = max(since, r.Seq)
-			if r.Outcome.Final() {
-				d.metrics.Record(r)
+		err := d.store.Follow(ctx, store.Query{After: since}, func(rec record.Record) error {
+			since = rec.Seq
+			d.metrics.Record(rec)
+			if n.worth(rec) {
+				d.notifier.Tell(rec)
 			}
+			return nil
+		})
+		if ctx.Err() != nil {
+			return nil
 		}
+		d.log.Warn("follow the log", zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-time.After(followAgain):
 		}
 	}
 }
 
-func (d *Daemon) gauges(ctx context.Context) error {
-	states := map[record.State]int{}
-	for _, s := range api.States {
-		states[s] = 0
-	}
-	for _, v := range d.sessions.Views() {
-		states[v.State]++
-	}
-	d.metrics.SetAgents(states)
+// now is what the gauges show.
+func (d *Daemon) now() (api.Now, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gaugeWait)
+	defer cancel()
 	items, err := d.store.Queue(ctx)
 	if err != nil {
-		return err
+		return api.Now{}, err
 	}
-	waiting := map[string]int{}
+	now := api.Now{Queue: map[string]int{}, Agents: map[record.State]int{}}
 	for _, it := range items {
-		waiting[it.Target]++
+		now.Queue[it.Target]++
 	}
-	d.metrics.SetQueue(waiting)
-	return nil
+	for _, v := range d.sessions.Views() {
+		now.Agents[v.State]++
+	}
+	return now, nil
 }

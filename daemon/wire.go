@@ -3,7 +3,6 @@ package daemon
 import (
 	"github.com/madohub/madohub/api"
 	"github.com/madohub/madohub/deliver"
-	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/route"
 	"github.com/madohub/madohub/session"
 )
@@ -11,6 +10,8 @@ import (
 // wire makes the long-lived parts and ties them together. Nothing runs yet.
 func (d *Daemon) wire(gen *generation) error {
 	d.metrics = api.NewMetrics()
+	d.metrics.SetVersion(d.opt.Version)
+	d.metrics.SetNow(d.now)
 	d.notifier = newNotifier(func() []string { return d.current.Load().cfg.Notify.Command }, d.log)
 	servers := make([]session.Server, len(d.conns))
 	for i, conn := range d.conns {
@@ -25,12 +26,10 @@ func (d *Daemon) wire(gen *generation) error {
 			return d.current.Load().typing(name, kind)
 		},
 		Limits: d.limits,
-		Notify: d.tell,
 		Log:    d.log.Named("deliver"),
 	})
 	d.engine = route.New(route.Options{
-		Agents: agents{d.sessions}, Store: d.store, Deliveries: d.deliveries, Notify: d.tell,
-		Log: d.log.Named("route"),
+		Agents: agents{d.sessions}, Store: d.store, Deliveries: d.deliveries, Log: d.log.Named("route"),
 	})
 	return d.engine.Swap(gen.rules)
 }
@@ -38,11 +37,4 @@ func (d *Daemon) wire(gen *generation) error {
 func (d *Daemon) limits() deliver.Limits {
 	l := d.current.Load().cfg.Limits
 	return deliver.Limits{MaxText: l.MaxText, TargetSpacing: l.TargetSpacing, HoldFor: l.HoldFor}
-}
-
-// tell hears every change of a record and hands on what a person should know.
-func (d *Daemon) tell(rec record.Record) {
-	if d.notices.worth(rec) {
-		d.notifier.Tell(rec)
-	}
 }

@@ -195,23 +195,8 @@ func (e *Engine) write(ctx context.Context, d record.Decided) (record.Record, er
 	}
 	e.log.Info("decided", zap.String("connection", rec.Connection), zap.String("delivery", rec.ID), zap.String("agent", rec.To),
 		zap.String("outcome", string(rec.Outcome)), zap.String("reason", string(rec.Reason)))
-	if worthTelling(rec) {
-		e.opt.Notify(*rec)
-	}
 	if d.Item != nil {
 		e.opt.Deliveries.Wake(rec.To)
 	}
 	return *rec, nil
-}
-
-// worthTelling picks what a person should know at once. A record is decided once, so this can't repeat itself; what becomes
-// of it later is told by those who deliver it. A cooldown is over in seconds and by design.
-func worthTelling(rec *record.Record) bool {
-	switch rec.Outcome {
-	case record.Stopped, record.Blocked, record.Failed, record.Unknown:
-		return true
-	case record.Held:
-		return rec.Reason != "" && rec.Reason != record.Cooldown && rec.Reason != record.TargetSpacing
-	}
-	return false
 }

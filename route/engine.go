@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/madohub/madohub/config"
-	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/route/guard"
 	"github.com/madohub/madohub/route/trigger"
 )
@@ -18,8 +17,7 @@ type Options struct {
 	Agents     Agents
 	Store      Store
 	Deliveries Deliveries
-	Notify     func(record.Record) // told what a person should know; must not block; nil: nobody is
-	Log        *zap.Logger         // nil: none
+	Log        *zap.Logger // nil: none
 }
 
 // Engine decides. One goroutine a connection waits and decides, so that a slow decision delays no other connection.
@@ -28,7 +26,7 @@ type Engine struct {
 	opt     Options
 	log     *zap.Logger
 	changed chan struct{} // takes one: Swap made workers that Run must start
-	sending sync.Mutex    // one send at a time: an operation is looked up and written as one step
+	sending sync.Mutex    // one send at a time: the length of a queue is looked at and added to as one step
 	setting sync.Mutex    // one change of counters at a time
 	chains  guard.Chains
 	pace    *guard.Pace
@@ -43,9 +41,6 @@ type Engine struct {
 func New(opt Options) *Engine {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
-	}
-	if opt.Notify == nil {
-		opt.Notify = func(record.Record) {}
 	}
 	return &Engine{
 		opt: opt, log: opt.Log, rules: &Rules{cfg: &config.Config{}}, workers: map[string]*worker{},

@@ -309,22 +309,6 @@ func TestReload(t *testing.T) {
 	})
 }
 
-func TestNotify(t *testing.T) {
-	c := conn("review", "coder", "reviewer")
-	c.Confirm = true
-	bubble(t, cfg(c, conn("back", "reviewer", "coder")), func(h *house) {
-		h.ended("coder", "a")
-		h.after(time.Minute)
-		h.ended("reviewer", "b") // delivered: nobody is told
-		h.after(time.Minute)
-		h.tellMu.Lock()
-		defer h.tellMu.Unlock()
-		if len(h.told) != 1 || h.told[0].Reason != record.NeedsApproval {
-			t.Errorf("told %+v, want the one that asks", h.told)
-		}
-	})
-}
-
 func TestCompileRefuses(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -343,8 +343,6 @@ type house struct {
 	store  *fakeStore
 	agents *fakeAgents
 	typing *fakeTyping
-	told   []record.Record
-	tellMu sync.Mutex
 	stop   func()
 	n      atomic.Int64 // turns so far
 }
@@ -389,11 +387,7 @@ func newHouse(t testing.TB, c *config.Config, store *fakeStore) *house {
 		}
 	}
 	h.typing = &fakeTyping{store: store, busy: map[string]bool{}, wake: make(chan struct{}, 1)}
-	h.e = New(Options{Agents: h.agents, Store: store, Deliveries: h.typing, Notify: func(r record.Record) {
-		h.tellMu.Lock()
-		defer h.tellMu.Unlock()
-		h.told = append(h.told, r)
-	}})
+	h.e = New(Options{Agents: h.agents, Store: store, Deliveries: h.typing})
 	h.typing.e = h.e
 	if err := h.e.Swap(rules(t, c)); err != nil {
 		t.Fatal(err)

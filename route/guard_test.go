@@ -56,9 +56,6 @@ func TestLoopEndsAfterMaxRounds(t *testing.T) {
 				t.Errorf("%s: round %d, disabled by %q", v.Name, v.Round, v.DisabledBy)
 			}
 		}
-		if len(h.told) != 1 || h.told[0].Outcome != record.Stopped {
-			t.Errorf("told %+v, want the stop", h.told)
-		}
 	})
 }
 

@@ -16,16 +16,47 @@ import (
 // which are configured agents.
 type Metrics struct {
 	records    *prometheus.CounterVec
-	queue      *prometheus.GaugeVec
-	agents     *prometheus.GaugeVec
+	now        *gauges
 	deliveries prometheus.Histogram
 	reloads    *prometheus.CounterVec
 	build      *prometheus.GaugeVec
 	handler    http.Handler
 }
 
-// States lists the states of an agent in the order of the documentation.
-var States = []record.State{
+// Now is what the gauges show at the moment of a scrape.
+type Now struct {
+	Queue  map[string]int       // texts that wait, by target
+	Agents map[record.State]int // agents with a pane, by state
+}
+
+// gauges are read when they are asked for, and only then.
+type gauges struct {
+	queue, agents *prometheus.Desc
+	read          func() (Now, error)
+}
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
+	ch <- g.queue
+	ch <- g.agents
+}
+
+// Collect implements prometheus.Collector.
+func (g *gauges) Collect(ch chan<- prometheus.Metric) {
+	now, err := g.read()
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(g.queue, err)
+		return
+	}
+	for target, n := range now.Queue {
+		ch <- prometheus.MustNewConstMetric(g.queue, prometheus.GaugeValue, float64(n), target)
+	}
+	for _, s := range states {
+		ch <- prometheus.MustNewConstMetric(g.agents, prometheus.GaugeValue, float64(now.Agents[s]), string(s))
+	}
+}
+
+var states = []record.State{
 	record.StateStarting, record.StateBusy, record.StateIdle, record.StateDialog, record.StateLimited,
 	record.StateSuspended, record.StateGone, record.StateUnknown,
 }
@@ -37,14 +68,11 @@ func New() *Metrics {
 			Name: "madohub_records_total",
 			Help: "Records of the routing log that reached an outcome, by outcome and reason.",
 		}, []string{"outcome", "reason"}),
-		queue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "madohub_queue_length",
-			Help: "Texts that wait in the queue, by target.",
-		}, []string{"target"}),
-		agents: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "madohub_agents",
-			Help: "Configured agents with a pane, by state.",
-		}, []string{"state"}),
+		now: &gauges{
+			queue:  prometheus.NewDesc("madohub_queue_length", "Texts that wait in the queue, by target.", []string{"target"}, nil),
+			agents: prometheus.NewDesc("madohub_agents", "Configured agents with a pane, by state.", []string{"state"}, nil),
+			read:   func() (Now, error) { return Now{}, nil },
+		},
 		deliveries: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "madohub_delivery_seconds",
 			Help:    "Time from the first key of a delivery to its proof.",
@@ -60,7 +88,7 @@ func New() *Metrics {
 		}, []string{"version"}),
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.records, m.queue, m.agents, m.deliveries, m.reloads, m.build,
+	registry.MustRegister(m.records, m.now, m.deliveries, m.reloads, m.build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 	// What can happen stands there with 0 from the start: an alert on a series that does not exist yet never fires.
@@ -73,9 +101,6 @@ func New() *Metrics {
 				m.records.WithLabelValues(string(o), string(r))
 			}
 		}
-	}
-	for _, s := range States {
-		m.agents.WithLabelValues(string(s))
 	}
 	for _, result := range []string{"ok", "refused"} {
 		m.reloads.WithLabelValues(result)
@@ -95,20 +120,8 @@ func (m *Metrics) Record(r record.Record) {
 	}
 }
 
-// SetQueue sets how many texts wait, by target.
-func (m *Metrics) SetQueue(byTarget map[string]int) {
-	m.queue.Reset()
-	for target, n := range byTarget {
-		m.queue.WithLabelValues(target).Set(float64(n))
-	}
-}
-
-// SetAgents sets how many agents are in each state.
-func (m *Metrics) SetAgents(byState map[record.State]int) {
-	for _, s := range States {
-		m.agents.WithLabelValues(string(s)).Set(float64(byState[s]))
-	}
-}
+// SetNow says from where the gauges are read. It is called before anybody asks for them; read may be called by several at once.
+func (m *Metrics) SetNow(read func() (Now, error)) { m.now.read = read }
 
 // Reloaded counts a load of the configuration that was taken, or refused with an error.
 func (m *Metrics) Reloaded(err error) {
