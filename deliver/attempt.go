@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// recentKeys is how long after a person's last key in a pane nothing is typed there. tmux counts whole seconds.
+	// recentKeys is how long after a person's last key in a pane nothing is typed there. tmux counts whole seconds,
+	// so the key may be one second younger than it says.
 	recentKeys = 3 * time.Second
 	// sweepBuffers is how long after a tmux client was killed its buffer is old enough to be swept (see tmux.Conn).
 	sweepBuffers = 3 * time.Minute
@@ -139,14 +140,12 @@ func (a *attempt) lastLook(ctx context.Context) (verdict, bool) {
 		return v, false
 	}
 	a.t.parked = nil
-	clients, err := a.conn.Clients(ctx)
+	last, err := typist.LastKey(ctx, a.conn, a.view.Pane.ID)
 	if err != nil {
 		return holdTarget(record.ServerUnreachable, err.Error()), false
 	}
-	for _, c := range clients {
-		if c.Pane == a.view.Pane.ID && !c.Control && time.Since(time.Unix(c.Activity, 0)) < recentKeys {
-			return holdTarget(record.TargetDraft, "a person has just typed there"), false
-		}
+	if time.Since(last) < recentKeys {
+		return holdTarget(record.TargetDraft, "a person has just typed there"), false
 	}
 	if a.in.Prev, err = a.conn.Marker(ctx, a.view.Server, a.view.Pane.ID); err != nil {
 		return holdTarget(record.ServerUnreachable, fmt.Sprintf("read the marker of pane %s: %v", a.view.Pane.ID, err)), false
@@ -281,7 +280,6 @@ func (a *attempt) giveBack(ctx context.Context, e typist.End) (verdict, bool) {
 		return verdict{what: ended}, true
 	}
 	a.d.unbegin(a.fl)
-	a.d.o.Notify(*a.rec)
 	a.t.refused++
 	if a.t.refused == 1 {
 		return verdict{what: ended}, false // look again at once

@@ -34,7 +34,6 @@ type Options struct {
 	Typing   func(agent, kind string) (Typing, error) // asked at every attempt, so that a reload counts at once
 	Limits   func() Limits                            // nil: none
 	Log      *zap.Logger                              // nil: silent
-	Notify   func(record.Record)                      // told every change of a record; must not block
 }
 
 // Deliveries owns the queue of texts: one worker per target that has something to deliver, never two at one pane.
@@ -83,9 +82,6 @@ func New(o Options) *Deliveries {
 	}
 	if o.Limits == nil {
 		o.Limits = func() Limits { return Limits{} }
-	}
-	if o.Notify == nil {
-		o.Notify = func(record.Record) {}
 	}
 	if o.Policy == nil {
 		o.Policy = open{}

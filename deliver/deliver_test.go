@@ -95,7 +95,7 @@ func TestHeld(t *testing.T) {
 		{"draft", func(w *world) { w.box = "half typ" }, func(w *world) { w.box = "" }, record.TargetDraft},
 		{"overlay", func(w *world) { w.overlay = true }, func(w *world) { w.overlay = false }, record.TargetDialog},
 		{"server", func(w *world) { w.noServer = true }, func(w *world) { w.noServer = false }, record.ServerUnreachable},
-		{"recent keys", func(w *world) { w.activity = time.Now().Unix() + 5 }, func(*world) {}, record.TargetDraft},
+		{"recent keys", func(w *world) { w.key(); w.clients[0].Activity += 5 }, func(*world) {}, record.TargetDraft},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
@@ -119,6 +119,28 @@ func TestHeld(t *testing.T) {
 				w.want("r_2", record.Delivered, "")
 				if strings.Join(w.submitted, ",") != "one,two" {
 					t.Errorf("order: %q", w.submitted)
+				}
+			})
+		})
+	}
+}
+
+// TestKeysThatHoldNothing: of long ago, in another pane, of a program that has attached.
+func TestKeysThatHoldNothing(t *testing.T) {
+	for name, set := range map[string]func(c *tmux.Client){
+		"long ago":     func(c *tmux.Client) { c.Activity -= 3 },
+		"another pane": func(c *tmux.Client) { c.Pane = "%2" },
+		"a program":    func(c *tmux.Client) { c.Control = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.key()
+				set(&w.clients[0])
+				w.add("r_1", "one")
+				w.run(w.options(), 900*time.Millisecond)
+				w.want("r_1", record.Delivered, "")
+				if rec := w.rec("r_1"); rec.Steps[0].Name != "intent" {
+					t.Errorf("steps %+v", rec.Steps)
 				}
 			})
 		})
@@ -298,7 +320,7 @@ func TestKeysOutOfSight(t *testing.T) {
 			w.small = true
 			w.hook = func(w *world, call string, n int) error {
 				if call == "paste" && n == 3 && key {
-					w.activity = time.Now().Unix()
+					w.key()
 				}
 				return nil
 			}
@@ -319,7 +341,8 @@ func TestKeysOutOfSightBeforeARestart(t *testing.T) {
 		w.small = true
 		w.hook = func(w *world, call string, n int) error {
 			if call == "paste" && n == 3 {
-				w.activity, w.state = time.Now().Unix(), record.StateBusy
+				w.key()
+				w.state = record.StateBusy
 			}
 			return nil
 		}

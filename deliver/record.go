@@ -39,9 +39,7 @@ func (d *Deliveries) hold(ctx context.Context, rec *record.Record, reason record
 	rec.Updated = time.Now()
 	if err := d.o.Store.Hold(ctx, rec); err != nil {
 		d.logError("hold can't be recorded", rec, err)
-		return
 	}
-	d.o.Notify(*rec)
 }
 
 // end writes a final outcome. It reports whether the store took it.
@@ -60,11 +58,7 @@ func conclude(rec *record.Record, e typist.End, step, text string) {
 
 // amend writes another end of a record that is final.
 func (d *Deliveries) amend(ctx context.Context, rec *record.Record) error {
-	if err := d.o.Store.Amend(ctx, rec); err != nil {
-		return err
-	}
-	d.o.Notify(*rec)
-	return nil
+	return d.o.Store.Amend(ctx, rec)
 }
 
 // write hands a final record to the store.
@@ -75,7 +69,6 @@ func (d *Deliveries) write(ctx context.Context, rec *record.Record, refund bool)
 	}
 	d.o.Log.Info("delivery ended", zap.String("delivery", rec.ID), zap.String("connection", rec.Connection),
 		zap.String("agent", rec.To), zap.String("outcome", string(rec.Outcome)), zap.String("reason", string(rec.Reason)))
-	d.o.Notify(*rec)
 	return true
 }
 

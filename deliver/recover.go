@@ -68,7 +68,6 @@ func (d *Deliveries) requeue(ctx context.Context, rec *record.Record) bool {
 		d.logError("recovery can't be recorded", rec, err)
 		return false
 	}
-	d.o.Notify(*rec)
 	d.release(rec.ID)
 	return true
 }

@@ -1,9 +1,7 @@
 package deliver
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,8 +19,14 @@ const (
 	SaidDrop  How = "drop"  // never mind
 )
 
+// Conflict is an error that says that a record is no longer as a person thinks who asks for something: nothing was done.
+type Conflict string
+
+// Error implements error.
+func (c Conflict) Error() string { return string(c) }
+
 // errBegun says that a delivery can no longer be taken back.
-var errBegun = errors.New("it is being typed")
+const errBegun = Conflict("it is being typed")
 
 // cancelWait is how long Cancel waits for an attempt that may still come to nothing.
 const cancelWait = 5 * time.Second
@@ -61,7 +65,7 @@ func (d *Deliveries) cancelWaiting(ctx context.Context, id string) error {
 	case rec.Outcome == record.Cancelled:
 		return nil
 	case rec.Outcome != record.Held:
-		return fmt.Errorf("cancel %s: it is %s already", id, rec.Outcome)
+		return fmt.Errorf("cancel %s: %w", id, Conflict(fmt.Sprintf("it is %s already", rec.Outcome)))
 	}
 	if !d.end(ctx, &rec, typist.End{Outcome: record.Cancelled, Reason: record.ByUser}) {
 		return fmt.Errorf("cancel %s: the state can't be written", id)
@@ -101,7 +105,7 @@ func (d *Deliveries) Resolve(ctx context.Context, id string, how How) error {
 		return fmt.Errorf("resolve %s: %w", id, err)
 	}
 	if rec.Outcome != record.Unknown {
-		return fmt.Errorf("resolve %s: it is %s, not unknown", id, cmp.Or(string(rec.Outcome), "not there"))
+		return fmt.Errorf("resolve %s: %w", id, Conflict(fmt.Sprintf("it is %s, not unknown", rec.Outcome)))
 	}
 	switch how {
 	case SaidTyped:
@@ -138,7 +142,6 @@ func (d *Deliveries) retry(ctx context.Context, rec record.Record) error {
 	if err := d.o.Store.Retry(ctx, record.Item{Record: rec, Target: rec.To, Expires: time.Now().Add(holdFor)}); err != nil {
 		return err
 	}
-	d.o.Notify(rec)
 	d.Wake(rec.To)
 	return nil
 }

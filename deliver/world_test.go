@@ -40,7 +40,7 @@ type world struct {
 	left     string
 	proc     agent.Process
 	session  string
-	activity int64 // of an attached client, 0: none
+	clients  []tmux.Client // attached
 
 	taken     []taken // the agent's own record
 	submitted []string
@@ -138,6 +138,11 @@ func (w *world) set(f func(w *world)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f(w)
+}
+
+// key is a key that a person has just pressed in the agent's pane.
+func (w *world) key() {
+	w.clients = []tmux.Client{{Pane: w.pane.ID, Activity: time.Now().Unix()}}
 }
 
 type fakeSessions struct{ *world }
@@ -340,9 +345,7 @@ func (c fakeConn) Marker(_ context.Context, server tmux.Identity, pane string) (
 
 func (c fakeConn) Clients(context.Context) (out []tmux.Client, err error) {
 	err = c.do("clients", func() error {
-		if c.activity > 0 {
-			out = []tmux.Client{{Pane: c.pane.ID, Activity: c.activity}}
-		}
+		out = c.clients
 		return nil
 	})
 	return out, err

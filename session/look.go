@@ -49,11 +49,6 @@ func (s *Sessions) Look(ctx context.Context, name string) (View, error) {
 	if l.view.Since = t.view.Load().Since; l.view.State != t.view.Load().State {
 		l.view.Since = now
 	}
-	if l.view.Hold == "" {
-		if why := screen.TypedLately(ctx, srv.conn, l.view.Pane.ID); why != "" {
-			l.view.Hold, l.view.Problem = record.TargetDraft, why
-		}
-	}
 	t.mu.Lock()
 	t.box, t.boxAt = l.view.Box, now
 	t.mu.Unlock()

@@ -39,15 +39,6 @@ func TestLook(t *testing.T) {
 		{"shell mode", []string{strings.Repeat("─", 80), "!\u00a0ls", strings.Repeat("─", 80)}, nil, record.StateDialog, record.TargetDialog, "ls"},
 		{"works although the record is idle", box("", "✽ Actualizing… (3s · ↓ 12 tokens)"), nil, record.StateBusy, record.TargetBusy, ""},
 		{"record works although the screen is free", box(""), func(w *world) { w.session(201, "s1", "busy") }, record.StateBusy, record.TargetBusy, ""},
-		{"person types", box(""), func(w *world) {
-			w.conn.clients = []tmux.Client{{Pane: "%1", Activity: time.Now().Add(-time.Second).Unix()}}
-		}, record.StateIdle, record.TargetDraft, ""},
-		{"person typed long ago", box(""), func(w *world) {
-			w.conn.clients = []tmux.Client{{Pane: "%1", Activity: time.Now().Add(-5 * time.Second).Unix()}}
-		}, record.StateIdle, "", ""},
-		{"person types elsewhere", box(""), func(w *world) {
-			w.conn.clients = []tmux.Client{{Pane: "%2", Activity: time.Now().Unix()}}
-		}, record.StateIdle, "", ""},
 		{"server away", box(""), func(w *world) { w.conn.err = errors.New("away") }, record.StateUnknown, record.ServerUnreachable, ""},
 		{"ended since the last tick", box(""), func(w *world) { w.exit(201) }, record.StateGone, record.StateIsUnknown, ""},
 		{"headless twin since the last tick", box(""), func(w *world) {

@@ -35,7 +35,6 @@ type fakeConn struct {
 	snap     tmux.Snapshot
 	err      error
 	screens  map[string][]string
-	clients  []tmux.Client
 	lists    int
 	captures int
 }
@@ -75,8 +74,6 @@ func (c *fakeConn) Capture(_ context.Context, panes []string, opt tmux.CaptureOp
 	}
 	return out, nil
 }
-
-func (c *fakeConn) Clients(context.Context) ([]tmux.Client, error) { return c.clients, nil }
 
 func newWorld(t testing.TB, specs ...Spec) *world {
 	t.Helper()

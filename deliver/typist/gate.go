@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/session"
@@ -55,6 +56,18 @@ func CheckBox(v session.View, typ Typing) End {
 		return End{}
 	}
 	return End{Outcome: record.Held, Reason: record.TargetDraft}
+}
+
+// LastKey is when a person last pressed a key in a pane, as far as tmux tells: it counts whole seconds.
+func LastKey(ctx context.Context, conn tmux.Conn, pane string) (time.Time, error) {
+	clients, err := conn.Clients(ctx)
+	last := int64(0)
+	for _, c := range clients {
+		if c.Pane == pane && !c.Control {
+			last = max(last, c.Activity)
+		}
+	}
+	return time.Unix(last, 0), err
 }
 
 // Boxless reports whether the input of a target can be told only from where its cursor stands.

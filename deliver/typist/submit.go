@@ -127,16 +127,8 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 // touched reports whether a person may have pressed a key in the pane since the gate. It matters where the box does not show
 // the whole text: what is scrolled out of sight can't be compared.
 func (j *Job) touched(ctx context.Context) bool {
-	clients, err := j.Conn.Clients(context.WithoutCancel(ctx))
-	if err != nil {
-		return true
-	}
-	for _, c := range clients {
-		if c.Pane == j.Intent.Pane && !c.Control && c.Activity >= j.Gated.Unix() {
-			return true
-		}
-	}
-	return false
+	last, err := LastKey(context.WithoutCancel(ctx), j.Conn, j.Intent.Pane)
+	return err != nil || last.Unix() >= j.Gated.Unix()
 }
 
 // misfit is the end of a delivery whose text does not stand in the input as it should.
