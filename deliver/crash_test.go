@@ -168,7 +168,7 @@ func TestCrashAndExpired(t *testing.T) {
 		w.run(w.options(), time.Second)
 		w.hook = nil
 		w.revive()
-		time.Sleep(31 * time.Minute)
+		time.Sleep(31 * time.Minute) // of the bubble: no real time passes
 		w.run(w.options(), 10*time.Second)
 		w.accounted([]string{"r_1"})
 		w.want("r_1", record.Expired, record.HoldFor)

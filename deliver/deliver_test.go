@@ -12,7 +12,8 @@ import (
 	"github.com/madohub/madohub/tmux"
 )
 
-// inWorld runs a test in fake time, and checks the promises at its end.
+// inWorld runs a test in a bubble of synctest, and checks the promises at its end. All sleeps of this file are in such bubbles:
+// they move a fake clock, and cost no time.
 func inWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -523,7 +523,7 @@ func (w *world) start(o Options) (d *Deliveries, stop func()) {
 	return d, func() { cancel(); <-done }
 }
 
-// run runs a daemon for a while.
+// run runs a daemon for a while, in a bubble of synctest: no real time passes.
 func (w *world) run(o Options, wait time.Duration) {
 	_, stop := w.start(o)
 	time.Sleep(wait)

@@ -23,6 +23,8 @@ func box(text string, above ...string) []string {
 	return append(rows, rule, "❯\u00a0"+text, rule, "  ? for shortcuts")
 }
 
+// All sleeps of this file are in bubbles of synctest: they move a fake clock, and cost no time.
+
 func TestLook(t *testing.T) {
 	dialog := []string{"● Bash(rm x)", strings.Repeat("─", 80), " Do you want to proceed?", " ❯ 1. Yes", "   2. No", " Esc to cancel"}
 	tests := []struct {

@@ -17,6 +17,8 @@ import (
 
 var coder = Spec{Name: "coder", Kind: "auto", Target: "work:win"}
 
+// All sleeps of this file are in bubbles of synctest: they move a fake clock, and cost no time.
+
 // seated is a world with one idle claude that was found and has nothing to tell.
 func seated(t *testing.T) *world {
 	w := newWorld(t, coder)
