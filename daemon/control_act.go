@@ -180,15 +180,16 @@ func recordVerdict(r record.Record) string {
 	return text
 }
 
-// actError gives errors of the engine their place in HTTP.
+// actError gives errors of engine, deliveries and store their place in HTTP.
 func actError(err error) error {
 	var bad *route.NameError
+	var conflict deliver.Conflict
 	switch {
 	case errors.As(err, &bad):
 		return &api.Error{Status: http.StatusNotFound, Message: bad.Error(), Hint: bad.Hint}
 	case errors.Is(err, store.ErrNotFound):
 		return &api.Error{Status: http.StatusNotFound, Message: err.Error()}
-	case errors.Is(err, store.ErrConflict):
+	case errors.Is(err, store.ErrConflict), errors.As(err, &conflict):
 		return &api.Error{Status: http.StatusConflict, Message: err.Error()}
 	}
 	return err
