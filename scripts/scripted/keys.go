@@ -100,7 +100,7 @@ func (a *agent) bang(command string) error {
 	return err
 }
 
-// commands are slash commands; a unique beginning of a name runs too.
+// commands are slash commands; the beginning of a name runs the first that has it.
 var commands = []string{"clear", "compact", "exit", "help", "model", "status"}
 
 // command runs a slash command, and reports whether text was one.
