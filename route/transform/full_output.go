@@ -1,10 +1,11 @@
 package transform
 
+// full-output: the last lines of the source's terminal.
 const fullLines = 30
 
 func init() {
 	register(Info{
-		Name: "full-output", Doc: "the last 30 lines of the source's terminal", Output: true,
+		Name: "full-output", Output: true,
 		Apply: func(in Input) (string, error) { return lastLines(in, fullLines) },
 	})
 }

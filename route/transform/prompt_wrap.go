@@ -5,13 +5,8 @@ import (
 	"strings"
 )
 
-func init() {
-	register(Info{
-		Name:  "prompt-wrap",
-		Doc:   "the template, with {output} {round} {maxRounds} {source} {cwd} put in",
-		Apply: promptWrap,
-	})
-}
+// prompt-wrap: the template, with {output} {round} {maxRounds} {source} {cwd} put in.
+func init() { register(Info{Name: "prompt-wrap", Apply: promptWrap}) }
 
 // promptWrap fills the template in one pass, so that a "{cwd}" inside an answer stays text.
 func promptWrap(in Input) (string, error) {

@@ -26,8 +26,7 @@ type Input struct {
 // Info describes a transform.
 type Info struct {
 	Name   string
-	Doc    string // one line for help and documentation
-	Output bool   // it works on the terminal's lines
+	Output bool // it works on the terminal's lines
 	Apply  func(Input) (string, error)
 }
 
@@ -42,15 +41,6 @@ func register(i Info) {
 
 // Names lists the transforms of this build.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
-
-// Docs describes every transform, in the order of Names.
-func Docs() []Info {
-	var docs []Info
-	for _, name := range Names() {
-		docs = append(docs, registry[name])
-	}
-	return docs
-}
 
 // Get finds a transform by its name.
 func Get(name string) (Info, bool) {

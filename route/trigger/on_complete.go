@@ -1,5 +1,4 @@
 package trigger
 
-func init() {
-	register(Info{Name: "on-complete", Doc: "exactly what on-idle does, under its older name", New: newOnIdle})
-}
+// on-complete is exactly what on-idle is, under its older name.
+func init() { register(Info{Name: "on-complete", New: newOnIdle}) }

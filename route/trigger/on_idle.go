@@ -7,13 +7,8 @@ import (
 	"github.com/madohub/madohub/record"
 )
 
-func init() {
-	register(Info{
-		Name: "on-idle",
-		Doc:  "a turn of the source ended with an answer, and idle_delay of silence followed",
-		New:  newOnIdle,
-	})
-}
+// on-idle: a turn of the source ended with an answer, and idle_delay of silence followed.
+func init() { register(Info{Name: "on-idle", New: newOnIdle}) }
 
 // onIdle fires an ended turn after a silence. At most one turn waits: a newer one takes its place.
 type onIdle struct {

@@ -64,7 +64,6 @@ type Trigger interface {
 // Info describes a trigger.
 type Info struct {
 	Name string
-	Doc  string // one line for help and documentation
 	New  func(delay time.Duration) Trigger
 }
 
@@ -79,15 +78,6 @@ func register(i Info) {
 
 // Names lists the triggers of this build.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
-
-// Docs describes every trigger, in the order of Names.
-func Docs() []Info {
-	var docs []Info
-	for _, name := range Names() {
-		docs = append(docs, registry[name])
-	}
-	return docs
-}
 
 // New makes a trigger by its name; delay is the silence that it waits for.
 func New(name string, delay time.Duration) (Trigger, error) {
