@@ -148,19 +148,34 @@ func (l *look) read(sc *agent.Screen, t *tracked) agent.Reading {
 
 // hold is why no text may be typed now, the pane's own reasons first.
 func hold(v View) record.Reason {
-	switch {
-	case v.Pane.ID == "" || v.Process.PID == 0:
-		return record.StateIsUnknown
-	case v.Pane.Mode > 0:
-		return record.CopyMode
-	case v.Pane.InputOff:
-		return record.InputOff
-	case v.Pane.Synchronized:
-		return record.Synchronized
-	case v.Problem != "":
+	if v.Pane.ID == "" || v.Process.PID == 0 {
 		return record.StateIsUnknown
 	}
-	switch v.State {
+	if why := HoldOfPane(v.Pane); why != "" {
+		return why
+	}
+	if v.Problem != "" {
+		return record.StateIsUnknown
+	}
+	return HoldOfState(v.State)
+}
+
+// HoldOfPane is why no text may be typed into a pane whatever runs in it; "" if it may.
+func HoldOfPane(p tmux.Pane) record.Reason {
+	switch {
+	case p.Mode > 0:
+		return record.CopyMode
+	case p.InputOff:
+		return record.InputOff
+	case p.Synchronized:
+		return record.Synchronized
+	}
+	return ""
+}
+
+// HoldOfState is why no text may be typed while an agent is in a state; "" if it may.
+func HoldOfState(s record.State) record.Reason {
+	switch s {
 	case record.StateIdle:
 		return ""
 	case record.StateSuspended:

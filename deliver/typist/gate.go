@@ -19,28 +19,11 @@ func Gate(v session.View) End {
 		return End{Outcome: record.Blocked, Reason: record.TargetGone, Detail: cmp.Or(v.Problem, "its pane or its agent has ended")}
 	case v.Hold != "":
 		return held(v.Hold)
-	case v.Pane.Mode > 0:
-		return held(record.CopyMode)
-	case v.Pane.InputOff:
-		return held(record.InputOff)
-	case v.Pane.Synchronized:
-		return held(record.Synchronized)
 	}
-	switch v.State {
-	case record.StateIdle:
-		return End{}
-	case record.StateBusy:
-		return held(record.TargetBusy)
-	case record.StateDialog:
-		return held(record.TargetDialog)
-	case record.StateStarting:
-		return held(record.TargetStarting)
-	case record.StateLimited:
-		return held(record.TargetLimited)
-	case record.StateSuspended:
-		return held(record.Suspended)
+	if why := cmp.Or(session.HoldOfPane(v.Pane), session.HoldOfState(v.State)); why != "" {
+		return held(why)
 	}
-	return held(record.StateIsUnknown)
+	return End{}
 }
 
 // CheckBox says whether an input box, as far as it can be read, is free for a new text.

@@ -11,7 +11,7 @@ import (
 )
 
 // Reader lists processes with go-ps, which knows only pid, parent and name: start time, state and foreground group are
-// zero, and what depends on them is assumed (see foreground and readSession).
+// zero, and what depends on them is assumed (see Foreground, and records.State).
 type Reader struct{ Root string }
 
 func (p Reader) Stat(pid int) (agent.Process, bool, error) {
