@@ -80,7 +80,7 @@ func (d *Deliveries) attempt(ctx context.Context, it record.Item, t *target) ver
 	if v, ok := a.gates(ctx); !ok {
 		return v
 	}
-	unlock, ok := d.lockPane(a.view.Server, a.view.Pane.ID, rec.ID)
+	unlock, ok := d.lockPane(a.view.Server, a.view.Pane.ID)
 	if !ok {
 		return holdTarget(record.TargetBusy, "another delivery is being typed into this pane")
 	}
@@ -289,14 +289,14 @@ func (a *attempt) giveBack(ctx context.Context, e typist.End) (verdict, bool) {
 }
 
 // lockPane is the lease on a pane: one writer, whatever names it has.
-func (d *Deliveries) lockPane(server tmux.Identity, pane, id string) (unlock func(), ok bool) {
+func (d *Deliveries) lockPane(server tmux.Identity, pane string) (unlock func(), ok bool) {
 	key := typist.Identity(server) + " " + pane
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.panes[key] != "" {
+	if d.panes[key] {
 		return nil, false
 	}
-	d.panes[key] = id
+	d.panes[key] = true
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -46,7 +46,7 @@ type Deliveries struct {
 	active  map[string]bool    // targets that have a worker, by mu
 	targets map[string]*target // the map by mu, each target by its worker
 	flights map[string]*flight // records that are being typed or settled, by mu
-	panes   map[string]string  // pane to the record that is typed there, by mu
+	panes   map[string]bool    // panes that are typed into, by mu
 	watched map[string]*watch  // deliveries whose proof may still turn up, the map by mu, each by the watcher
 	watches bool               // a watcher runs, by mu
 }
@@ -89,7 +89,7 @@ func New(o Options) *Deliveries {
 	return &Deliveries{
 		o: o, wake: make(chan struct{}, 1),
 		woken: map[string]bool{}, active: map[string]bool{}, targets: map[string]*target{},
-		flights: map[string]*flight{}, panes: map[string]string{}, watched: map[string]*watch{},
+		flights: map[string]*flight{}, panes: map[string]bool{}, watched: map[string]*watch{},
 	}
 }
 

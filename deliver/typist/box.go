@@ -9,30 +9,11 @@ import (
 	"github.com/madohub/madohub/session"
 )
 
-// content says what stands in the input of a target, compared with what should.
-type content int
+// ours reports whether an input holds our text, as far as it shows it.
+func ours(m agent.BoxMatch) bool { return m == agent.BoxExact || partly(m) }
 
-const (
-	other content = iota // something else, or more, or less
-	empty
-	same // exactly our text, as far as the box shows it
-	tail // its end: the rest is scrolled out, or behind a placeholder
-)
-
-func (c content) ours() bool { return c == same || c == tail }
-
-// boxContent compares an input box with a text.
-func boxContent(b agent.Box, text string) content {
-	switch agent.BoxHolds(b, text) {
-	case agent.BoxEmpty:
-		return empty
-	case agent.BoxExact:
-		return same
-	case agent.BoxTail, agent.BoxPlaceholder:
-		return tail
-	}
-	return other
-}
+// partly reports whether an input shows a part of our text only: the rest is scrolled out, or behind a placeholder.
+func partly(m agent.BoxMatch) bool { return m == agent.BoxTail || m == agent.BoxPlaceholder }
 
 // blank reports whether a box that was read holds nothing.
 func blank(b agent.Box) bool { return b.Text == "" && b.Pasted == 0 && b.Above == 0 }
@@ -66,18 +47,18 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // screenContent compares what stands before the cursor with a text that was typed after a prompt. before is the prompt's own
 // row as it was at the gate; "" if that is not known, and then nothing is proven.
-func screenContent(all, before, text string) content {
+func screenContent(all, before, text string) agent.BoxMatch {
 	lines := strings.Split(text, "\n")
 	last := squeeze(lines[len(lines)-1])
 	switch {
 	case before != "" && strings.HasSuffix(all, before+squeeze(text)):
-		return same
+		return agent.BoxExact
 	case len(lines) > 1 && before != "" && last != "" && strings.HasSuffix(all, last):
-		return tail
+		return agent.BoxTail
 	case before != "" && strings.HasSuffix(all, before):
-		return empty
+		return agent.BoxEmpty
 	}
-	return other
+	return agent.BoxDifferent
 }
 
 // EndsWith reports whether what stands before a cursor (without blanks) ends with a text.

@@ -130,17 +130,17 @@ func TestReached(t *testing.T) {
 func TestScreenContent(t *testing.T) {
 	for _, c := range []struct {
 		all, before, text string
-		want              content
+		want              agent.BoxMatch
 	}{
-		{"old$makeall", "$", "make all", same},
-		{"old$makeallx", "$", "make all", other},
-		{"old$rmmakeall", "$", "make all", other},
-		{"old$", "$", "make all", empty},
-		{"old$makeall", "", "make all", other},
-		{"$make>two", "$", "make\ntwo", tail},
+		{"old$makeall", "$", "make all", agent.BoxExact},
+		{"old$makeallx", "$", "make all", agent.BoxDifferent},
+		{"old$rmmakeall", "$", "make all", agent.BoxDifferent},
+		{"old$", "$", "make all", agent.BoxEmpty},
+		{"old$makeall", "", "make all", agent.BoxDifferent},
+		{"$make>two", "$", "make\ntwo", agent.BoxTail},
 	} {
 		if got := screenContent(c.all, c.before, c.text); got != c.want {
-			t.Errorf("%+v: got %d", c, got)
+			t.Errorf("%+v: got %s", c, got)
 		}
 	}
 }

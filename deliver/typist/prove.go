@@ -56,7 +56,7 @@ func (j *Job) prove(ctx context.Context, bound time.Duration) End {
 func (j *Job) unproven(ctx context.Context) End {
 	v, err := j.Sessions.Look(context.WithoutCancel(ctx), j.Target)
 	if err == nil && j.replaced(v) == "" {
-		if c, err := j.content(ctx, v, len(j.pieces)); err == nil && c.ours() {
+		if c, err := j.content(ctx, v, len(j.pieces)); err == nil && ours(c) {
 			return j.orTaken(ctx, j.stopped(len(j.pieces), record.NotSubmitted, "its input still holds the text after the submit key"))
 		}
 	}

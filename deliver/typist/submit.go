@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/madohub/madohub/agent"
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/session"
 	"github.com/madohub/madohub/tmux"
@@ -105,10 +106,10 @@ func (j *Job) settle(ctx context.Context, k int) (session.View, End, bool) {
 		}
 		j.Waiting(false)
 		c, err := j.content(ctx, v, k)
-		if err == nil && c == tail && j.touched(ctx) {
+		if err == nil && partly(c) && j.touched(ctx) {
 			return v, j.stopped(k, record.HumanTyped, "a person pressed keys there, and its input shows only a part of the text"), false
 		}
-		if err == nil && c.ours() {
+		if err == nil && ours(c) {
 			return v, End{}, true
 		}
 		if since.IsZero() {
@@ -132,11 +133,11 @@ func (j *Job) touched(ctx context.Context) bool {
 }
 
 // misfit is the end of a delivery whose text does not stand in the input as it should.
-func (j *Job) misfit(k int, c content, err error) End {
+func (j *Job) misfit(k int, c agent.BoxMatch, err error) End {
 	switch {
 	case err != nil:
 		return j.stopped(k, record.NotSubmitted, err.Error())
-	case c == empty:
+	case c == agent.BoxEmpty:
 		return j.stopped(k, record.NotSubmitted, "its input does not show the text")
 	}
 	return j.stopped(k, record.HumanTyped, "its input holds something else than the text")
@@ -228,19 +229,19 @@ func (j *Job) replaced(v session.View) string {
 }
 
 // content compares the target's input with the first k pieces.
-func (j *Job) content(ctx context.Context, v session.View, k int) (content, error) {
+func (j *Job) content(ctx context.Context, v session.View, k int) (agent.BoxMatch, error) {
 	text := j.Text
 	if k < len(j.pieces) {
 		text = strings.TrimRight(strings.Join(j.pieces[:k], ""), "\n")
 	}
 	if !Boxless(v, j.Typing) {
-		if c := boxContent(v.Box, text); c.ours() || !v.Shell {
+		if c := agent.BoxHolds(v.Box, text); ours(c) || !v.Shell {
 			return c, nil
 		}
 	}
 	all, _, err := BeforeCursor(context.WithoutCancel(ctx), j.Conn, v)
 	if err != nil {
-		return other, err
+		return agent.BoxDifferent, err
 	}
 	return screenContent(all, j.Before, text), nil
 }
@@ -252,7 +253,7 @@ func (j *Job) submitAgain(ctx context.Context) bool {
 	if err != nil || v.Shell || v.Pane.ID == "" || j.replaced(v) != "" {
 		return false
 	}
-	if unsafe(v).Outcome != "" || boxContent(v.Box, j.Text) != same {
+	if unsafe(v).Outcome != "" || agent.BoxHolds(v.Box, j.Text) != agent.BoxExact {
 		return false
 	}
 	if _, ok := j.Taken(ctx); ok {
