@@ -32,13 +32,9 @@ func Compile(cfg *config.Config) (*Rules, error) {
 	for i := range cfg.Agents {
 		r.agents[cfg.Agents[i].Name] = &cfg.Agents[i]
 	}
-	connections := append([]config.Connection(nil), cfg.Connections...)
-	for _, f := range cfg.Flows {
-		expanded, err := flow.Expand(f)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: flow %q: %w", f.Pos.Line, f.Name, err)
-		}
-		connections = append(connections, expanded...)
+	connections, err := flow.ExpandAll(cfg)
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range connections {
 		if err := r.add(c); err != nil {

@@ -73,7 +73,7 @@ func ExpandAll(c *config.Config) ([]config.Connection, error) {
 	for _, f := range c.Flows {
 		more, err := Expand(f)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("line %d: %w", f.Pos.Line, err)
 		}
 		conns = append(conns, more...)
 	}
