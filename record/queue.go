@@ -5,11 +5,10 @@ import "time"
 // Item is a row of the durable queue: a decided text that waits for its target.
 type Item struct {
 	Record   Record
-	Target   string        // agent
-	Expires  time.Time     // when the item becomes expired/hold_for
-	Approval bool          // a person must approve before it is typed
-	Cooldown time.Duration // least time since the connection's last delivery; 0 for origin cli
-	Order    int64         // position: lower is older; set by the store
+	Target   string    // agent
+	Expires  time.Time // when the item becomes expired/hold_for
+	Approval bool      // a person must approve before it is typed
+	Order    int64     // position: lower is older; set by the store
 }
 
 // Intent is the row that is on disk before the first key of a delivery and until its outcome is.

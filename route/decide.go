@@ -161,7 +161,7 @@ func enqueue(rules *Rules, f *guard.Facts) *record.Item {
 	rec := f.Record
 	item := &record.Item{Target: rec.To, Expires: rec.Time.Add(f.Limits.HoldFor), Approval: rules.approveSends()}
 	if f.Rule != nil {
-		item.Approval, item.Cooldown = f.Rule.Approve, f.Rule.Guard.Cooldown
+		item.Approval = f.Rule.Approve
 	}
 	f.Item = item
 	v := guard.Ask(guard.Waiting, f)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/madohub/madohub/record"
@@ -44,7 +45,7 @@ func (c *changes) add(recs []record.Record) {
 		left -= size(c.ring[drop])
 		c.bytes, c.base = left, c.ring[drop].Seq
 	}
-	c.ring = append([]record.Record(nil), c.ring[drop:]...)
+	c.ring = slices.Delete(c.ring, 0, drop)
 	c.mu.Unlock()
 	c.wakeAll()
 }
@@ -71,7 +72,7 @@ func (c *changes) after(seq int64) ([]record.Record, bool) {
 	}
 	for i, r := range c.ring {
 		if r.Seq > seq {
-			return append([]record.Record(nil), c.ring[i:]...), true
+			return slices.Clone(c.ring[i:]), true
 		}
 	}
 	return nil, true

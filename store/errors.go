@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 
-	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/store/file"
 )
 
@@ -16,11 +15,3 @@ var (
 	// ErrConflict says that the record or request is no longer as the caller thinks: nothing was written.
 	ErrConflict = errors.New("not possible any more")
 )
-
-// Reason is the public word for an error of this package, "" if there is none.
-func Reason(err error) record.Reason {
-	if errors.Is(err, ErrFull) {
-		return record.DiskFull
-	}
-	return ""
-}

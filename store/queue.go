@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/madohub/madohub/record"
 	"github.com/madohub/madohub/store/file"
@@ -13,26 +12,26 @@ import (
 
 // The columns of an item, which scanItem reads, and the tables that they are in.
 const (
-	itemColumns = "b.json, q.target, q.expires, q.approval, q.cooldown, q.ord"
+	itemColumns = "b.json, q.target, q.expires, q.approval, q.ord"
 	itemTables  = "FROM queue q JOIN records r ON r.id = q.id JOIN bodies b ON b.ord = r.ord"
 )
 
 func scanItem(scan func(...any) error, more ...any) (record.Item, error) {
 	var it record.Item
 	var blob []byte
-	var expires, cooldown int64
-	if err := scan(append([]any{&blob, &it.Target, &expires, &it.Approval, &cooldown, &it.Order}, more...)...); err != nil {
+	var expires int64
+	if err := scan(append([]any{&blob, &it.Target, &expires, &it.Approval, &it.Order}, more...)...); err != nil {
 		return it, err
 	}
-	it.Expires, it.Cooldown = fromNanos(expires), time.Duration(cooldown)
+	it.Expires = fromNanos(expires)
 	rec, err := decode(blob)
 	it.Record = rec
 	return it, err
 }
 
 func (t *tx) enqueue(ctx context.Context, rec *record.Record, it *record.Item) error {
-	res, err := t.ExecContext(ctx, "INSERT INTO queue (id, target, connection, expires, approval, cooldown) VALUES (?, ?, ?, ?, ?, ?)",
-		rec.ID, it.Target, rec.Connection, nanos(it.Expires), it.Approval, int64(it.Cooldown))
+	res, err := t.ExecContext(ctx, "INSERT INTO queue (id, target, connection, expires, approval) VALUES (?, ?, ?, ?, ?)",
+		rec.ID, it.Target, rec.Connection, nanos(it.Expires), it.Approval)
 	if err != nil {
 		return err
 	}

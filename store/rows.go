@@ -35,9 +35,9 @@ func (t *tx) insert(ctx context.Context, r *record.Record) error {
 		return err
 	}
 	res, err := t.ExecContext(ctx, `INSERT INTO records
-		(id, seq, time, updated, connection, from_agent, to_agent, origin, outcome, reason, turn, text_hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.Seq, nanos(r.Time), nanos(r.Updated), r.Connection, r.From, r.To, r.Origin, r.Outcome, r.Reason, r.Turn, textHash(r.Text))
+		(id, seq, time, updated, connection, from_agent, to_agent, origin, outcome, reason, turn)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Seq, nanos(r.Time), nanos(r.Updated), r.Connection, r.From, r.To, r.Origin, r.Outcome, r.Reason, r.Turn)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (t *tx) save(ctx context.Context, r *record.Record) error {
 	}
 	var ord int64
 	err = t.QueryRowContext(ctx, `UPDATE records SET seq = ?, time = ?, updated = ?, connection = ?, from_agent = ?, to_agent = ?,
-		origin = ?, outcome = ?, reason = ?, turn = ?, text_hash = ? WHERE id = ? RETURNING ord`,
-		r.Seq, nanos(r.Time), nanos(r.Updated), r.Connection, r.From, r.To, r.Origin, r.Outcome, r.Reason, r.Turn, textHash(r.Text), r.ID).Scan(&ord)
+		origin = ?, outcome = ?, reason = ?, turn = ? WHERE id = ? RETURNING ord`,
+		r.Seq, nanos(r.Time), nanos(r.Updated), r.Connection, r.From, r.To, r.Origin, r.Outcome, r.Reason, r.Turn, r.ID).Scan(&ord)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}

@@ -65,7 +65,7 @@ func held(id, connection, turn string) record.Decided {
 		ID: id, Connection: connection, From: "coder", To: "reviewer", Origin: record.OriginTrigger,
 		Decision: record.Forward, Outcome: record.Held, Reason: record.TargetBusy, Text: "text of " + id, Turn: turn,
 	}
-	return record.Decided{Record: rec, Turn: turn, Item: &record.Item{Target: "reviewer", Expires: time.Now().Add(time.Hour), Cooldown: 3 * time.Second}}
+	return record.Decided{Record: rec, Turn: turn, Item: &record.Item{Target: "reviewer", Expires: time.Now().Add(time.Hour)}}
 }
 
 func decide(t testing.TB, s *Store, d record.Decided) {

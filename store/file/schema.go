@@ -101,6 +101,9 @@ CREATE TABLE typed ( -- texts that were, or may have been, typed into an agent
 ) WITHOUT ROWID;
 CREATE INDEX typed_id ON typed (id);
 CREATE INDEX typed_time ON typed (time);
+`, `
+ALTER TABLE records DROP COLUMN text_hash; -- nobody read them
+ALTER TABLE queue DROP COLUMN cooldown;
 `}
 
 // migrate runs what is missing, each step in a transaction of its own together with its number.
