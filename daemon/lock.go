@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"github.com/madohub/madohub/store"
 )
 
 // BusyError says that another daemon holds what this one needs: the state directory or the tmux server.
@@ -28,10 +30,7 @@ func (e *BusyError) Error() string {
 // lockState makes this process the only daemon of a state directory. The kernel gives the lock back when the process
 // ends, however it ends, so there is nothing stale to clean up.
 func lockState(dir string) (*flock.Flock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make state directory: %w", err)
-	}
-	if err := private(dir); err != nil {
+	if err := store.PrivateFolder(dir); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "madohub.lock")
@@ -51,21 +50,6 @@ func lockState(dir string) (*flock.Flock, error) {
 		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), lock.Unlock())
 	}
 	return lock, nil
-}
-
-// private refuses a state directory that others could read or change: it holds the texts of all deliveries.
-func private(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("state directory: %w", err)
-	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return fmt.Errorf("state directory %s is open to others (mode %04o): %w", dir, info.Mode().Perm(), err)
-	}
-	return nil
 }
 
 // owner names this daemon in a tmux server, so that a second daemon with another state directory can tell whether it still lives.

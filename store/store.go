@@ -54,6 +54,9 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	return s, nil
 }
 
+// PrivateFolder makes the folder of a database, as Open does: for what must be in it before the database is opened.
+func PrivateFolder(dir string) error { return file.PrivateFolder(dir) }
+
 // Corrupt is the path to which a corrupt database was moved when this one was opened; "" if none was. Rounds and queue of
 // it are lost, so nothing should be typed until a person has seen that.
 func (s *Store) Corrupt() string { return s.corrupt }

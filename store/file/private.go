@@ -10,7 +10,14 @@ import (
 
 // private makes folder and file and sees to it that nobody else can read or replace them.
 func private(path string) error {
-	dir := filepath.Dir(path)
+	if err := PrivateFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return privateFile(path)
+}
+
+// PrivateFolder makes a folder 0700. One that is another user's, or that others may write, is refused and not touched.
+func PrivateFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make state directory: %w", err)
 	}
@@ -29,7 +36,7 @@ func private(path string) error {
 			return fmt.Errorf("make state directory private: %w", err)
 		}
 	}
-	return privateFile(path)
+	return nil
 }
 
 // privateFile is called before SQLite sees the file: SQLite gives its side files (-wal, -shm) the mode of the database.
