@@ -179,7 +179,7 @@ func (j *Job) safe(ctx context.Context, k int) (v session.View, held bool, e End
 // unsafe is Gate for a target in whose input our own text stands: that is a draft, and a shell whose prompt it hides, or that
 // shows a prompt for more lines, can't be told to be idle. There what stands before the cursor must speak for it.
 func unsafe(v session.View) End {
-	if v.Hold == record.TargetDraft || v.Hold == record.Parked {
+	if v.Hold == record.TargetDraft {
 		v.Hold = ""
 	}
 	if v.Shell && v.State == record.StateUnknown && v.Problem == "" && v.Process.PID != 0 {
